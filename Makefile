@@ -149,13 +149,12 @@ $(BUILD)/lib/libretort-pmpi.so: lib/dist/pmpi.c lib/dist/log.c lib/base/clock.c 
 	    -fvisibility=hidden \
 	    $(LDFLAGS) -o $@ $(filter %.c,$^) $(MPI_LIBS) -lm
 
-# Files of machines, models and formulas are built into plan as strings, one a
-# line.
-DATA = plan/figures.json $(wildcard plan/machines/*.json plan/models/*.json)
+# Machines, models and tables are built into plan as strings, one a line.
+DATA = $(wildcard plan/*.json plan/machines/*.json plan/models/*.json)
 $(BUILD)/plan/data.h: $(DATA) Makefile
 	@mkdir -p $(@D)
 	@for f in $(DATA); do printf '{ "%s",\n' "$${f#plan/}"; \
-	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' "$$f"; echo '},'; done > $@
+	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' "$$f"; echo ', NULL },'; done > $@
 $(BUILD)/plan/shipped.o: $(BUILD)/plan/data.h
 $(BUILD)/plan/shipped.o: NEED += -I$(BUILD)/plan
 

@@ -29,14 +29,14 @@ put_keys(struct buf *b, const struct job *j, const struct cluster_args *a)
     table_add(&t, "key");
     table_add(&t, "value");
     table_add(&t, "meaning");
-    for (const struct key *k = job_keys; k->name != NULL; k++) {
+    for (const struct key *k = job_keys(); k->name != NULL; k++) {
         if (k->machine && a->in.machine == NULL)
             continue;
         table_add(&t, k->name);
         job_put(&cell, j, k);
         table_add_buf(&t, &cell);
-        buf_addf(&cell, "%s%s", k->help, k->words != NULL ? ": " : "");
-        if (k->words != NULL)
+        buf_addf(&cell, "%s%s", k->help, k->words[0] != NULL ? ": " : "");
+        if (k->words[0] != NULL)
             key_words(&cell, k);
         table_add_buf(&t, &cell);
     }

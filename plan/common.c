@@ -100,7 +100,7 @@ common_tell(const struct job *j, const struct common *in,
     if (in->teacher != NULL)
         buf_addf(&b, ", taught by %s", in->teacher);
     buf_addc(&b, ':');
-    for (const struct key *k = job_keys; k->name != NULL; k++) {
+    for (const struct key *k = job_keys(); k->name != NULL; k++) {
         const size_t values = key_values(k, r);
         const int same = *job_value(&usual, k) == *job_value(&own, k);
         const int rows = strcmp(k->name, "batch") == 0;

@@ -50,17 +50,11 @@ figure_sum(const struct figures *f, const char *prefix)
 static const char *
 figure_word(const struct figure *f, const char *part, size_t which)
 {
-    static json_t *all;
-    const char *text = shipped_figures(), *word;
-    struct err e;
+    const json_t *in = json_object_get(shipped_json("figures.json"),
+        part != NULL ? part : "cluster");
+    const char *word =
+        json_string_value(json_array_get(json_object_get(in, f->name), which));
 
-    if (all == NULL)
-        all = js_parse(text, strlen(text), &e);
-    word = json_string_value(
-        json_array_get(json_object_get(json_object_get(all,
-                                           part != NULL ? part : "cluster"),
-                           f->name),
-            which));
     if (word == NULL && part == NULL)
         return figure_word(f, "run", which);
     assert(word != NULL);

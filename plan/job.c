@@ -1,130 +1,80 @@
 /* Keys of a prediction: see job.h */
 #include "job.h"
+#include "shipped.h"
 #include "base/io.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "format/json.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-static const char *const recompute_words[] = { "none", "selective", "products",
-    "full", NULL };
-static const char *const teacher_words[] = { "whole", "node", "world", "cached",
-    NULL };
-static const char *const types[] = { "bf16", "f32", "f8", NULL };
-static const char *const schedules[] = { "1f1b", "dual", NULL };
-static const char *const no_yes[] = { "no", "yes", NULL };
+/* Where the value of each key is in struct job.  keys.json has the rest. */
+#define JOB(k)                      \
+    {                               \
+#k, offsetof(struct job, k) \
+    }
+#define MACHINE(k)                    \
+    {                                 \
+#k, offsetof(struct job, m.k) \
+    }
+static const struct {
+    const char *name;
+    size_t at;
+} places[] = { JOB(nodes), JOB(tensor), JOB(pipeline), JOB(virtual),
+    JOB(expert), JOB(edges), JOB(schedule), JOB(imbalance), JOB(context),
+    JOB(shard), JOB(shard_ranks), JOB(hpz), JOB(batch), JOB(length), JOB(text),
+    JOB(micro), JOB(recompute), JOB(adapters), JOB(sequence), JOB(flash),
+    { "teacher", offsetof(struct job, teacher_at) }, JOB(top), JOB(overlap),
+    JOB(unfused), JOB(compute), JOB(weight_bytes), JOB(grad_bytes),
+    JOB(state_bytes), JOB(act_bytes), JOB(logits), JOB(gather_gbs), JOB(anchor),
+    JOB(spread), JOB(tokens), JOB(price), MACHINE(devices), MACHINE(memory_gb),
+    MACHINE(memory_gbs), MACHINE(bf16_tflops), MACHINE(f32_tflops),
+    MACHINE(f8_tflops), MACHINE(link_gbs), MACHINE(link_us), MACHINE(net_gbs),
+    MACHINE(net_us), MACHINE(net_call_us), MACHINE(matrix_eff),
+    MACHINE(attention_eff), MACHINE(product_reads), MACHINE(memory_eff),
+    MACHINE(link_eff), MACHINE(net_eff), MACHINE(tensor_hidden),
+    MACHINE(reserve_gb), MACHINE(reserve_share), MACHINE(time_low),
+    MACHINE(time_high), MACHINE(memory_low), MACHINE(memory_high),
+    MACHINE(device_watts), MACHINE(node_watts) };
+enum { KEYS = sizeof places / sizeof *places };
 
-#define COUNT(k, hi, help)                                   \
-    {                                                        \
-#k, offsetof(struct job, k), 1, hi, 1, NULL, help, 0 \
-    }
-#define REAL(k, lo, hi, help)                                 \
-    {                                                         \
-#k, offsetof(struct job, k), lo, hi, 0, NULL, help, 0 \
-    }
-#define WORD(name, k, words, n, help)                          \
-    {                                                          \
-        name, offsetof(struct job, k), 0, n, 1, words, help, 0 \
-    }
-#define FIGURE(k, lo, hi, help)                                 \
-    {                                                           \
-#k, offsetof(struct job, m.k), lo, hi, 0, NULL, help, 1 \
-    }
-#define OPTIONAL(k, lo, hi, help)                               \
-    {                                                           \
-#k, offsetof(struct job, m.k), lo, hi, 0, NULL, help, 2 \
-    }
+/* Set the members of a key but its place from its entry of keys.json. */
+static void
+read_key(struct key *k, const json_t *j)
+{
+    const json_t *range = json_object_get(j, "range");
+    const json_t *words = json_object_get(j, "words");
+    const size_t n = json_array_size(words);
 
-const struct key job_keys[] = {
-    COUNT(nodes, 1e6, "nodes"),
-    COUNT(tensor, 4096, "ranks that share every matrix product"),
-    COUNT(pipeline, 4096, "stages that blocks are divided among"),
-    COUNT(virtual, 4096, "parts of a stage, interleaved"),
-    COUNT(expert, 4096, "ranks that experts are divided among"),
-    { "edges", offsetof(struct job, edges), 0, 64, 1, NULL,
-        "blocks that the first and the last stage each have fewer", 0 },
-    WORD("schedule", schedule, schedules, 1, "order of the passes of stages"),
-    REAL(imbalance, 1, 16, "tokens of the fullest expert rank / their mean"),
-    COUNT(context, 4096, "ranks that share a row's tokens"),
-    { "shard", offsetof(struct job, shard), 0, 3, 1, NULL,
-        "ZeRO: 1 optimiser, 2 gradients too, 3 weights too", 0 },
-    { "shard_ranks", offsetof(struct job, shard_ranks), 0, 1e7, 1, NULL,
-        "ranks among which ZeRO divides, others have copies; 0: all", 0 },
-    WORD("hpz", hpz, no_yes, 1,
-        "a second copy of weights in each node, with shard=3"),
-    COUNT(batch, 1e9, "rows of a step, of all ranks (-B)"),
-    COUNT(length, 1e8, "tokens of a row (-T)"),
-    { "text", offsetof(struct job, text), 0, 1e8, 1, NULL,
-        "mean tokens of a packed text; 0: a row is one text", 0 },
-    COUNT(micro, 1e6, "rows of a pass (--micro)"),
-    WORD("recompute", recompute, recompute_words, 3, "what is computed again"),
-    WORD("adapters", adapters, no_yes, 1,
-        "only small adapters are trained (LoRA)"),
-    WORD("sequence", sequence, no_yes, 1,
-        "norms and residuals divided among tensor ranks"),
-    WORD("flash", flash, no_yes, 1, "attention by tiles, no scores in memory"),
-    WORD("teacher", teacher_at, teacher_words, 3,
-        "where the teacher runs (cached: it ran before)"),
-    { "top", offsetof(struct job, top), 0, 1e6, 1, NULL,
-        "most probable tokens in a target; 0: final states", 0 },
-    REAL(overlap, 0, 1, "share of gathers that arithmetic hides"),
-    REAL(unfused, 0, 8,
-        "times that norms and losses move their bytes; 0: 2 with shard=3, else "
-        "1"),
-    WORD("compute", compute, types, 2,
-        "type of products; f8: of those in blocks"),
-    REAL(weight_bytes, 0.5, 8, "bytes of a weight, stored and gathered"),
-    REAL(grad_bytes, 0.5, 8, "bytes of a gradient, stored and reduced"),
-    REAL(state_bytes, 0, 32, "bytes of a parameter's master copy and moments"),
-    REAL(act_bytes, 0.5, 8, "bytes of an activation"),
-    REAL(logits, 0, 16,
-        "fp32 copies of a pass's logits; twice that with a teacher"),
-    REAL(gather_gbs, 0, 1e6,
-        "GB/s of a rank that gathers weights; 0: by links and net_eff"),
-    REAL(anchor, 0, 1e3,
-        "measured / predicted step of your software (--anchor); 0: not known"),
-    REAL(spread, 0, 1, "relative spread of ranks' times"),
-    REAL(tokens, 0, 1e18, "tokens of the whole run"),
-    REAL(price, 0, 1e6, "price of a device for an hour"),
-    FIGURE(devices, 1, 1e4, "devices a node; each has a rank"),
-    FIGURE(memory_gb, 1e-3, 1e6, "memory of a device, 1e9 bytes"),
-    FIGURE(memory_gbs, 1e-3, 1e6, "bandwidth of that memory, GB/s"),
-    FIGURE(bf16_tflops, 1e-6, 1e6, "peak of dense products in bfloat16"),
-    FIGURE(f32_tflops, 1e-6, 1e6, "peak of dense products in fp32"),
-    OPTIONAL(f8_tflops, 0, 1e6, "peak of dense products in 8 bits; 0: none"),
-    FIGURE(link_gbs, 1e-3, 1e6, "GB/s of a device in its node, one direction"),
-    FIGURE(link_us, 0, 1e6, "latency of a message in a node"),
-    FIGURE(net_gbs, 1e-3, 1e6, "GB/s of a device to other nodes"),
-    FIGURE(net_us, 0, 1e6, "latency of a message between nodes"),
-    FIGURE(net_call_us, 0, 1e6, "latency of a collective between nodes"),
-    FIGURE(matrix_eff, 1e-3, 1, "share of peak that large products reach"),
-    OPTIONAL(attention_eff, 1e-3, 1,
-        "share of peak that flash attention reaches"),
-    OPTIONAL(product_reads, 0, 16,
-        "times that a product moves its three matrices"),
-    FIGURE(memory_eff, 1e-3, 1, "share of memory_gbs that other work reaches"),
-    FIGURE(link_eff, 1e-3, 1, "share of link_gbs that collectives reach"),
-    FIGURE(net_eff, 1e-3, 1, "share of net_gbs that collectives reach"),
-    OPTIONAL(tensor_hidden, 0, 1,
-        "share of the collectives of tensor ranks that products hide"),
-    OPTIONAL(reserve_gb, 0, 1e6,
-        "memory of context, libraries and caches, 1e9 bytes"),
-    OPTIONAL(reserve_share, 0, 1,
-        "memory lost to fragmentation, as a share of tensors"),
-    OPTIONAL(time_low, 0, 1,
-        "least published step, as a share of its prediction; 0: not known"),
-    OPTIONAL(time_high, 0, 100,
-        "longest published step, as a share of its prediction; 0: not known"),
-    OPTIONAL(memory_low, 0, 1,
-        "least published memory, as a share of its prediction"),
-    OPTIONAL(memory_high, 1, 100,
-        "most published memory, as a share of its prediction"),
-    FIGURE(device_watts, 0, 1e5, "power of a device"),
-    FIGURE(node_watts, 0, 1e6, "power of a node beside its devices"),
-    { NULL, 0, 0, 0, 0, NULL, NULL, 0 },
-};
+    assert(n < KEY_WORDS);
+    for (size_t i = 0; i < n; i++)
+        k->words[i] = json_string_value(json_array_get(words, i));
+    k->lo = json_number_value(json_array_get(range, 0));
+    k->hi =
+        n > 0 ? (double)n - 1.0 : json_number_value(json_array_get(range, 1));
+    k->whole = n > 0 || json_is_true(json_object_get(j, "whole"));
+    k->optional = json_is_true(json_object_get(j, "optional"));
+    k->help = js_text_of(j, "meaning");
+}
+
+const struct key *
+job_keys(void)
+{
+    static struct key keys[KEYS + 1];
+
+    for (size_t i = 0; i < KEYS && keys[KEYS - 1].name == NULL; i++) {
+        read_key(&keys[i],
+            json_object_get(shipped_json("keys.json"), places[i].name));
+        keys[i].at = places[i].at;
+        keys[i].machine = places[i].at >= offsetof(struct job, m) &&
+            places[i].at < offsetof(struct job, nodes);
+        keys[i].name = places[i].name;
+    }
+    return keys;
+}
 
 void
 job_init(struct job *j)
@@ -150,7 +100,7 @@ job_init(struct job *j)
 const struct key *
 job_key(const char *name)
 {
-    for (const struct key *k = job_keys; k->name != NULL; k++)
+    for (const struct key *k = job_keys(); k->name != NULL; k++)
         if (strcmp(k->name, name) == 0)
             return k;
     return NULL;
@@ -167,7 +117,7 @@ job_put(struct buf *b, const struct job *j, const struct key *k)
 {
     const double v = *(const double *)((const char *)j + k->at);
 
-    if (k->words != NULL)
+    if (k->words[0] != NULL)
         buf_adds(b, k->words[(size_t)v]);
     else
         buf_addf(b, v < 1e15 && v == floor(v) ? "%.0f" : "%.6g", v);
@@ -190,7 +140,7 @@ job_set(struct job *j, const char *name, const char *value, struct err *e)
     if (k == NULL)
         return err_set(e, EX_USAGE,
             "%s: there is no such key; see plan cluster --keys", SHOWN(name));
-    if (k->words != NULL) {
+    if (k->words[0] != NULL) {
         for (size_t i = 0; k->words[i] != NULL; i++)
             if (strcmp(k->words[i], value) == 0) {
                 *job_value(j, k) = (double)i;

@@ -1,7 +1,7 @@
 /*
  * A job to predict: models, a machine and a layout.  Each setting is a number;
  * its name is a key of the layout ("tensor") or of the machine ("net_gbs").
- * One table of keys serves the command line, machines' files, --what-if and
+ * The keys of keys.json serve the command line, machines' files, --what-if and
  * sweeps.
  */
 #ifndef PLAN_JOB_H
@@ -34,7 +34,7 @@ enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
  * have stages from both ends of the model, and hide collectives of experts. */
 enum schedule { SCHEDULE_1F1B, SCHEDULE_DUAL };
 
-/* A machine and a job to predict on it.  job_keys says what each number is;
+/* A machine and a job to predict on it.  keys.json says what each number is;
  * most names end with their unit. */
 struct machine {
     double devices, memory_gb, memory_gbs, bf16_tflops, f32_tflops, f8_tflops;
@@ -63,17 +63,19 @@ struct job {
 
 /* A key of a job.  Its value is a number in [lo,hi] or, if it has words, the
  * index of one. */
+enum { KEY_WORDS = 5 };
 struct key {
     const char *name;
     size_t at; /* offset in struct job */
     double lo, hi;
-    int whole;                /* 1: whole numbers only */
-    const char *const *words; /* ended by NULL; NULL: the value is a number */
+    int whole;                    /* 1: whole numbers only */
+    const char *words[KEY_WORDS]; /* ended by NULL; [0] NULL: no words */
     const char *help;
-    int machine; /* 1: a figure of the machine; 2: one that its file may leave
-                  * out */
+    int machine, optional; /* 1: a figure of the machine; 1: its file may leave
+                            * it out */
 };
-extern const struct key job_keys[]; /* ends with a name of NULL */
+/* All keys, by keys.json; the last has the name NULL. */
+const struct key *job_keys(void);
 
 /* Set the defaults of all keys; the models and the machine are empty. */
 void job_init(struct job *j);

@@ -47,12 +47,12 @@ read_machine(struct job *j, json_t *file, struct err *e)
         if (strcmp(name, "about") != 0 && (k == NULL || !k->machine))
             return err_set(e, EX_INPUT, "%s: is not known", SHOWN(name));
     }
-    for (const struct key *k = job_keys; k->name != NULL; k++) {
+    for (const struct key *k = job_keys(); k->name != NULL; k++) {
         const json_t *v = json_object_get(file, k->name);
 
         if (!k->machine)
             continue;
-        if (v == NULL && k->machine == 2)
+        if (v == NULL && k->optional)
             continue;
         if (v == NULL)
             return err_set(e, EX_INPUT, "%s: is missing", k->name);

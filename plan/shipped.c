@@ -1,16 +1,18 @@
 /* Built-in machines and models: see shipped.h.  The Makefile makes data.h from
  * the files. */
 #include "shipped.h"
+#include "format/json.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-struct file {
+static struct file {
     const char *name, *text;
-};
-static const struct file files[] = {
+    json_t *parsed; /* by shipped_json; NULL: not yet */
+} files[] = {
 #include "data.h"
-    { NULL, NULL }
+    { NULL, NULL, NULL }
 };
 
 /* Find the text of FOLDER/NAME.json; NULL: there is none. */
@@ -39,10 +41,18 @@ shipped_model(const char *name)
     return shipped_text("models/", name);
 }
 
-const char *
-shipped_figures(void)
+const json_t *
+shipped_json(const char *name)
 {
-    return shipped_text("", "figures");
+    struct file *f = files;
+    struct err e;
+
+    while (strcmp(f->name, name) != 0)
+        f++;
+    if (f->parsed == NULL)
+        f->parsed = js_parse(f->text, strlen(f->text), &e);
+    assert(f->parsed != NULL);
+    return f->parsed;
 }
 
 void
