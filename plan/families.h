@@ -8,7 +8,8 @@
 
 #include <jansson.h>
 
-/* Properties of a family's models that their sizes do not tell. */
+/* Properties of a family's models that their sizes do not tell; families.json
+ * names them in this order. */
 enum {
     SHAPE_GATED = 1,           /* the MLP has three matrices, not two */
     SHAPE_TIED = 2,            /* the head is the embedding by default */
@@ -34,20 +35,19 @@ enum {
 };
 
 struct shape_family {
-    const char *type;  /* model_type */
     unsigned norms;    /* norms of a block, each of the model's width */
     unsigned contents; /* SHAPE_* */
 };
 
-/* Find the family; NULL: it is not known. */
-const struct shape_family *shape_family_named(const char *type);
+/* Set *f to the family of a configuration.  1; 0: it is not known. */
+int shape_family(struct shape_family *f, const json_t *j);
 /* Append the names of all families: "a, b". */
 void shape_family_names(struct buf *b);
 /* Set *contents to the SHAPE_* of a configuration: those of its family, changed
  * by keys such as attention_bias.  -1 and *e. */
 int shape_contents(unsigned *contents, const json_t *j, struct err *e);
 /* Check that every key of the configuration is read or changes no size.  sizes:
- * names of the keys that the caller reads, each between blanks.  -1 and *e: a
+ * names of the keys that the caller reads, with blanks between them.  -1 and *e: a
  * key is not known, or its value is not supported. */
 int shape_check_keys(const json_t *j, const char *sizes, struct err *e);
 

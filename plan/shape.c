@@ -92,11 +92,12 @@ static int
 shape_from_json(struct shape *s, json_t *j, struct err *e)
 {
     const char *type = js_text_of(j, "model_type");
+    struct shape_family f;
     struct block_shape *b;
     struct config c;
     int r;
 
-    if (*type == '\0' || shape_family_named(type) != NULL) {
+    if (*type == '\0' || shape_family(&f, j)) {
         r = shape_from_sizes(s, j, e);
     } else if (family_named(type) == NULL) {
         r = refuse_shape_type(type, e);

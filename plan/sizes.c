@@ -42,23 +42,6 @@ struct sizes {
     double q_rank, kv_rank, nope, rope, value;
 };
 
-/* Check that every key of j is one of names [n], each a list of aliases, or is
- * known to families.h. */
-static int
-check_shape_keys(const json_t *j, const char *const *names, size_t n,
-    struct err *e)
-{
-    struct buf b = { 0 };
-    int r;
-
-    buf_addc(&b, ' ');
-    for (size_t i = 0; i < n; i++)
-        buf_addf(&b, "%s ", names[i]);
-    r = shape_check_keys(j, b.p, e);
-    buf_release(&b);
-    return r;
-}
-
 /* Read sizes by the names that transformers uses. */
 static int
 read_shape_sizes(struct shape *s, struct sizes *z, const json_t *j,
@@ -95,20 +78,19 @@ read_shape_sizes(struct shape *s, struct sizes *z, const json_t *j,
         { "word_embed_proj_dim", 1, &z->embedded, 0 },
         { "num_ln_in_parallel_attn", 1, &z->parallel_norms, 0 },
     };
-    enum { WANTED = sizeof want / sizeof *want };
-    const char *names[WANTED];
+    struct buf names = { 0 };
+    int r = 0;
 
-    for (size_t i = 0; i < WANTED; i++) {
-        const int r =
-            read_shape_size(j, want[i].names, want[i].least, want[i].to, e);
-
-        names[i] = want[i].names;
-        if (r < 0 || (r == 0 && want[i].needed))
-            return r < 0
-                ? -1
-                : err_set(e, EX_INPUT, "%s: is missing", want[i].names);
+    for (size_t i = 0; r >= 0 && i < sizeof want / sizeof *want; i++) {
+        r = read_shape_size(j, want[i].names, want[i].least, want[i].to, e);
+        if (r == 0 && want[i].needed)
+            r = err_set(e, EX_INPUT, "%s: is missing", want[i].names);
+        buf_addf(&names, "%s ", want[i].names);
     }
-    return check_shape_keys(j, names, WANTED, e);
+    if (r >= 0)
+        r = shape_check_keys(j, names.p, e);
+    buf_release(&names);
+    return r;
 }
 
 /* Set the sizes that the configuration leaves to defaults. */
@@ -240,22 +222,22 @@ count_shape_params(struct shape *s, const struct sizes *z, unsigned contents,
 int
 shape_from_sizes(struct shape *s, const json_t *j, struct err *e)
 {
-    const struct shape_family *f =
-        shape_family_named(js_text_of(j, "model_type"));
+    struct shape_family f = { .norms = 2 };
+    const int known = shape_family(&f, j);
     struct sizes z = { .parallel_norms = 2.0 };
     unsigned contents;
     int dropout = 0;
-    double norms = f != NULL ? f->norms : 2.0;
+    double norms = f.norms;
 
     memset(s, 0, sizeof *s);
     s->gates = 3.0;
     if (read_shape_sizes(s, &z, j, e) < 0 ||
         shape_contents(&contents, j, e) < 0 ||
-        (f == NULL && js_bool(j, "dropout", &dropout, e) < 0))
+        (!known && js_bool(j, "dropout", &dropout, e) < 0))
         return -1;
-    if (f == NULL && s->gates < 3.0) /* the last norm alone has no bias */
+    if (!known && s->gates < 3.0) /* the last norm alone has no bias */
         contents |= SHAPE_GPT;
-    else if (f != NULL)
+    else if (known)
         s->gates = contents & SHAPE_GATED ? 3.0 : 2.0;
     if (contents & SHAPE_PARALLEL)
         norms = contents & SHAPE_NEWER ? z.parallel_norms : 1.0;
@@ -266,7 +248,7 @@ shape_from_sizes(struct shape *s, const json_t *j, struct err *e)
         check_shape_sizes(s, &z, e) < 0)
         return -1;
     count_shape_params(s, &z, contents, norms);
-    if (f == NULL)
+    if (!known)
         s->outer = s->d;
     return 0;
 }
