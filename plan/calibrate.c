@@ -5,6 +5,7 @@
  * links as in a run.  speed.h measures products and attention.
  */
 #include "commands.h"
+#include "figures.h"
 #include "rates.h"
 #include "speed.h"
 #include "base/clock.h"
@@ -225,68 +226,71 @@ measure_machine(struct measured *m, struct pool *pool, int quick)
     measure_link(dist_across(), &m->net);
 }
 
+/* Why a figure was not measured; NULL: it was. */
+static const char *
+not_measured(const struct figure *f, const struct measured *m)
+{
+    const int bandwidth = strstr(f->name, "_gbs") != NULL;
+
+    if (strncmp(f->name, "link_", 5) == 0 && dist_node()->n == 1)
+        return bandwidth ? "one rank: a copy in memory"
+                         : "one rank: not measured";
+    if (strncmp(f->name, "net_", 4) == 0 && dist_across()->n == 1)
+        return bandwidth ? "one node: a copy in memory"
+                         : "one node: not measured";
+    return strcmp(f->name, "device_watts") == 0 && !isfinite(m->watts)
+        ? "RAPL cannot be read"
+        : NULL;
+}
+
+/* Add the figures of the file; figures.json has their sources. */
+static void
+add_machine(struct figures *f, const struct measured *m, size_t threads)
+{
+    const double n = (double)dist_node()->n;
+
+    figure_add(f, "devices", n);
+    figure_add(f, "memory_gb", 1e-9 * (double)plan_limit() / n);
+    figure_add(f, "memory_gbs", m->copy);
+    figure_add(f, "bf16_tflops", m->bf16.peak);
+    figure_add(f, "f32_tflops", m->f32.peak);
+    figure_add(f, "link_gbs", m->link.gbs);
+    figure_add(f, "link_us", m->link.us);
+    figure_add(f, "net_gbs", m->net.gbs);
+    figure_add(f, "net_us", m->net.us);
+    figure_add(f, "net_call_us", m->net.call_us);
+    figure_add(f, "matrix_eff", 1.0);
+    figure_add(f, "attention_eff", 1.0);
+    figure_add(f, "product_reads", 0.0);
+    figure_add(f, "memory_eff", 1.0);
+    figure_add(f, "link_eff", m->link.eff);
+    figure_add(f, "net_eff", m->net.eff);
+    figure_add(f, "tensor_hidden", 0.0);
+    figure_add(f, "reserve_gb", 1e-9 * (double)plan_program(0, threads));
+    figure_add(f, "reserve_share", 0.0);
+    figure_add(f, "device_watts", isfinite(m->watts) ? m->watts / n : 0.0);
+    figure_add(f, "node_watts", 0.0);
+}
+
 static void
 put_file(struct buf *b, const struct measured *m, size_t threads)
 {
-    const double n = (double)dist_node()->n;
-    const int meter = isfinite(m->watts);
-    const char *alone = n > 1 ? NULL : "one rank: not measured";
-    const char *near = dist_across()->n > 1 ? NULL : "one node: not measured";
     const struct rates *const tables[RATES] = { &m->bf16.products,
         &m->f32.products, &m->bf16.attention, &m->f32.attention,
         &m->link.messages, &m->net.messages };
-    const struct {
-        const char *name;
-        double v;
-        const char *source, *not_measured; /* NULL: print source */
-    } figures[] = {
-        { "devices", n, "ranks of this node", NULL },
-        { "memory_gb", 1e-9 * (double)plan_limit() / n,
-            "the node's memory, or its cgroup's, / ranks", NULL },
-        { "memory_gbs", m->copy, "copies of 256 MB, read and written", NULL },
-        { "bf16_tflops", m->bf16.peak,
-            "the fastest products in bfloat16, or as fp32", NULL },
-        { "f32_tflops", m->f32.peak, "the fastest products in fp32", NULL },
-        { "link_gbs", m->link.gbs,
-            "ping-pong of 16 MB, or a ring of them if that is faster",
-            alone != NULL ? "one rank: a copy in memory" : NULL },
-        { "link_us", m->link.us, "ping-pong of 4 bytes, one way", alone },
-        { "net_gbs", m->net.gbs,
-            "ping-pong of 16 MB across nodes, or a faster ring of them",
-            near != NULL ? "one node: a copy in memory" : NULL },
-        { "net_us", m->net.us, "ping-pong of 4 bytes across nodes, one way",
-            near },
-        { "net_call_us", m->net.call_us,
-            "collectives of 4 bytes, less their steps", near },
-        { "matrix_eff", 1.0, "the tables of products have it", NULL },
-        { "attention_eff", 1.0, "the tables of attention have it", NULL },
-        { "product_reads", 0.0, "the tables of products include them", NULL },
-        { "memory_eff", 1.0, "memory_gbs is measured", NULL },
-        { "link_eff", m->link.eff,
-            "the slower of all-gathers and reduce-scatters of 16 MB / link_gbs",
-            alone },
-        { "net_eff", m->net.eff,
-            "the slower of all-gathers and reduce-scatters of 16 MB / net_gbs",
-            near },
-        { "tensor_hidden", 0.0, "student hides none", NULL },
-        { "reserve_gb", 1e-9 * (double)plan_program(0, threads),
-            "a program and its libraries", NULL },
-        { "reserve_share", 0.0, "student allocates before it starts", NULL },
-        { "device_watts", meter ? m->watts / n : 0.0,
-            "RAPL's packages during products, a rank's share",
-            meter ? NULL : "RAPL cannot be read" },
-        { "node_watts", 0.0, "not measured", NULL },
-    };
+    struct figures f = { .n = 0 };
 
+    add_machine(&f, m, threads);
     buf_addf(b,
         "{\n  \"about\": \"measured by plan calibrate, %zu threads a "
         "rank, kernels %s\"",
         threads, kern_name());
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        buf_addf(b, ",\n  \"%s\": [%.6g, \"%s\"]", figures[i].name,
-            figures[i].v,
-            figures[i].not_measured != NULL ? figures[i].not_measured
-                                            : figures[i].source);
+    for (size_t i = 0; i < f.n; i++) {
+        const char *why = not_measured(&f.f[i], m);
+
+        buf_addf(b, ",\n  \"%s\": [%.6g, \"%s\"]", f.f[i].name, f.f[i].v,
+            why != NULL ? why : figure_formula(&f.f[i], "machine"));
+    }
     for (int i = 0; i < RATES; i++)
         rates_put(b, tables[i], (enum rates_of)i,
             i < LINK_MESSAGES ? "measured: shares of the fastest products"

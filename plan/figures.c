@@ -45,20 +45,31 @@ figure_sum(const struct figures *f, const char *prefix)
     return sum;
 }
 
-/* Unit (0) or formula (1) of a figure by figures.json, in its part `part`; NULL:
- * in any part, as units are the same in all. */
+/* Unit (0) or formula (1) of a figure by a part of figures.json; NULL: the part
+ * does not have it. */
 static const char *
 figure_word(const struct figure *f, const char *part, size_t which)
 {
-    const json_t *in = json_object_get(shipped_json("figures.json"),
-        part != NULL ? part : "cluster");
-    const char *word =
-        json_string_value(json_array_get(json_object_get(in, f->name), which));
+    const json_t *all = shipped_json("figures.json");
 
-    if (word == NULL && part == NULL)
-        return figure_word(f, "run", which);
-    assert(word != NULL);
-    return word;
+    return json_string_value(
+        json_array_get(json_object_get(json_object_get(all, part), f->name),
+            which));
+}
+
+/* A figure has the same unit in all parts. */
+static const char *
+figure_unit(const struct figure *f)
+{
+    const char *unit = figure_word(f, "cluster", 0);
+
+    return unit != NULL ? unit : figure_word(f, "run", 0);
+}
+
+const char *
+figure_formula(const struct figure *f, const char *part)
+{
+    return figure_word(f, part, 1);
 }
 
 /* Units.  In text a value is multiplied by `scale`, printed by the format
@@ -81,7 +92,7 @@ static const struct unit small_bytes = { "bytes", " MB", 1e-6, "%.1f", "%.0f" };
 static const struct unit *
 unit_of(const struct figure *f)
 {
-    const char *name = figure_word(f, NULL, 0);
+    const char *name = figure_unit(f);
     const struct unit *u = units;
 
     while (u->name != NULL && strcmp(u->name, name) != 0)
@@ -99,7 +110,7 @@ figure_text(struct buf *b, const struct figure *f, double v, int columns)
         u = &small_bytes;
     snprintf(text, sizeof text, isfinite(v) ? u->text : "-", v * u->scale);
     buf_addf(b, "%*s%s%s", columns, text, u->shown,
-        u->name == NULL ? figure_word(f, NULL, 0) : "");
+        u->name == NULL ? figure_unit(f) : "");
 }
 
 void
@@ -122,9 +133,9 @@ put_object(struct buf *b, const struct figures *f, const char *formulas)
         if (formulas == NULL)
             continue;
         buf_adds(b, ", \"unit\": ");
-        js_quote(b, figure_word(&f->f[i], NULL, 0));
+        js_quote(b, figure_unit(&f->f[i]));
         buf_adds(b, ", \"formula\": ");
-        js_quote(b, figure_word(&f->f[i], formulas, 1));
+        js_quote(b, figure_formula(&f->f[i], formulas));
         buf_adds(b, " }");
     }
     buf_adds(b, "\n}\n");
@@ -150,7 +161,7 @@ figures_put(struct buf *b, const struct figures *f, int format,
         }
         if (formulas != NULL)
             buf_addf(b, format == FORMAT_TSV ? "\t%s\t%s" : "%.0s\n    = %s",
-                figure_word(x, NULL, 0), figure_word(x, formulas, 1));
+                figure_unit(x), figure_formula(x, formulas));
         buf_addc(b, '\n');
     }
 }

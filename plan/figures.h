@@ -25,6 +25,10 @@ double figure_of(const struct figures *f, const char *name);
 /* The sum of the figures whose names begin with prefix. */
 double figure_sum(const struct figures *f, const char *prefix);
 
+/* The formula of a figure, or its source in a machine's file, by a part of
+ * figures.json: "run", "cluster" or "machine". */
+const char *figure_formula(const struct figure *f, const char *part);
+
 /* Formats of figures and tables.  FORMAT_BARS, only for tables: text, with bars
  * for the last column. */
 enum { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_BARS };

@@ -141,29 +141,23 @@ vary_key(struct search *s, struct job *j, size_t k)
 static void
 put_layouts(struct buf *b, const struct search *s, int format)
 {
-    static const char *const shown[] = { "memory", "full", "step", "speed",
-        "mfu", "bubble", "exposed", "likely.step.low", "likely.step.high" };
-    enum { SHOWN_FIGURES = sizeof shown / sizeof *shown };
-    struct table t = { .ncol = VARIED + SHOWN_FIGURES };
+    static const char shown[] = "memory,full,step,speed,mfu,bubble,exposed,"
+                                "likely.step.low,likely.step.high";
+    struct table t = { 0 };
     struct buf cell = { 0 };
     struct figures f;
 
     for (size_t k = 0; k < VARIED; k++)
         table_add(&t, varied[k]);
-    for (size_t i = 0; i < SHOWN_FIGURES; i++)
-        table_add(&t, shown[i]);
+    sweep_columns(&t, shown, NULL);
+    t.ncol = t.n;
     for (size_t r = 0; r < s->n; r++) {
-        predict(&f, &s->best[r].j);
         for (size_t k = 0; k < VARIED; k++) {
             job_put(&cell, &s->best[r].j, job_key(varied[k]));
             table_add_buf(&t, &cell);
         }
-        for (size_t i = 0; i < SHOWN_FIGURES; i++) {
-            const struct figure *x = figure_find(&f, shown[i]);
-
-            figure_plain(&cell, x, x->v);
-            table_add_buf(&t, &cell);
-        }
+        predict(&f, &s->best[r].j);
+        sweep_columns(&t, shown, &f);
     }
     table_put(b, &t, format);
     table_release(&t);

@@ -126,35 +126,24 @@ shape_from_model(struct shape *s, const char *path, struct err *e)
     return 0;
 }
 
-static int
-shape_from_shipped(struct shape *s, const char *name, const char *text,
-    struct err *e)
-{
-    json_t *j = js_parse(text, strlen(text), e);
-    const int r = j == NULL ? -1 : shape_from_json(s, j, e);
-
-    json_decref(j);
-    return r < 0 ? err_prefix(e, "%s", name) : 0;
-}
-
 int
 shape_open(struct shape *s, const char *path, struct err *e)
 {
     const size_t n = strlen(path);
     const char *text = shipped_model(path);
+    const int dir = text == NULL && io_is_dir(path);
     char *file;
     json_t *j;
     int r = -1;
 
-    if (text != NULL)
-        return shape_from_shipped(s, path, text, e);
-    if (n > 5 && strcmp(path + n - 5, ".gguf") == 0)
+    if (text == NULL && n > 5 && strcmp(path + n - 5, ".gguf") == 0)
         return shape_from_model(s, path, e);
-    file = io_is_dir(path) ? xasprintf("%s/config.json", path) : xstrdup(path);
-    j = js_load(file, JS_MAX, e);
+    file = dir ? xasprintf("%s/config.json", path) : xstrdup(path);
+    j = text != NULL ? js_parse(text, strlen(text), e)
+                     : js_load(file, JS_MAX, e);
     if (j != NULL && (r = shape_from_json(s, j, e)) < 0)
         err_prefix(e, "%s", file);
-    if (r == 0 && io_is_dir(path))
+    if (r == 0 && dir)
         r = stored_check(s, j, path, e);
     json_decref(j);
     free(file);

@@ -41,15 +41,20 @@ peak_rate(const struct job *j)
     return 1e12 * (j->compute == COMPUTE_F8 ? j->m.bf16_tflops : job_peak(j));
 }
 
+/* A table for bfloat16, or the next one, for fp32. */
+static const struct rates *
+rates_in_type(const struct job *j, enum rates_of bf16)
+{
+    return &j->m.rates[bf16 + (j->compute == COMPUTE_F32)];
+}
+
 /* FLOP/s of products of `rows` rows by a matrix of a x b, of a device whose
  * peak is `peak` FLOP/s. */
 static double
 product_rate(const struct job *j, double peak, double rows, double a, double b)
 {
-    const struct rates *r =
-        &j->m.rates[j->compute == COMPUTE_F32 ? F32_PRODUCTS : BF16_PRODUCTS];
-
-    return peak * j->m.matrix_eff * rates_at(r, rows, sqrt(a * b));
+    return peak * j->m.matrix_eff *
+        rates_at(rates_in_type(j, BF16_PRODUCTS), rows, sqrt(a * b));
 }
 
 /* Seconds of the head's products in one forward pass of a model. */
@@ -226,11 +231,9 @@ forward_attention(const struct job *j, const struct shape *s, double blocks)
 {
     const double keys = j->text > 0 ? fmin(j->text, j->length) : j->length;
     const double flop = flop_attention(s, keys, j->flash > 0) / s->L;
-    const struct rates *r =
-        &j->m.rates[j->compute == COMPUTE_F32 ? F32_ATTENTION : BF16_ATTENTION];
-    const double share = j->flash > 0
-        ? j->m.attention_eff * rates_at(r, keys, s->D)
-        : j->m.matrix_eff;
+    const double share = j->flash > 0 ? j->m.attention_eff *
+            rates_at(rates_in_type(j, BF16_ATTENTION), keys, s->D)
+                                      : j->m.matrix_eff;
 
     return blocks * pass_tokens(j) * flop / (j->tensor * share * peak_rate(j));
 }
@@ -401,18 +404,15 @@ sharded_time(const struct job *j, const struct slice *p)
 static double
 teacher_gather(const struct job *j)
 {
-    const double bytes = j->weight_bytes * shape_params(&j->teacher);
-    const struct ring all = { job_world(j), j->m.devices, j->gather_gbs };
-    const struct ring node = { fmin(j->m.devices, job_world(j)), j->m.devices,
-        0.0 };
+    const int world = j->teacher_at == TEACHER_WORLD;
+    const double ranks =
+        world ? job_world(j) : fmin(j->m.devices, job_world(j));
+    const struct ring r = { ranks, j->m.devices, world ? j->gather_gbs : 0.0 };
 
-    switch ((enum teacher)j->teacher_at) {
-    case TEACHER_NODE: return gather_time(j, &node, bytes, j->teacher.L);
-    case TEACHER_WORLD: return gather_time(j, &all, bytes, j->teacher.L);
-    case TEACHER_WHOLE:
-    case TEACHER_CACHED: break;
-    }
-    return 0.0;
+    return world || j->teacher_at == TEACHER_NODE
+        ? gather_time(j, &r, j->weight_bytes * shape_params(&j->teacher),
+              j->teacher.L)
+        : 0.0;
 }
 
 /* Time of the teacher's forward pass, or of only its head on stored states. */

@@ -135,9 +135,8 @@ next_combination(size_t *at, const struct ranges *r)
     return 0;
 }
 
-/* Add a cell for each column: its figure; f NULL: its name. */
-static void
-add_columns(struct table *t, const char *columns, const struct figures *f)
+void
+sweep_columns(struct table *t, const char *columns, const struct figures *f)
 {
     struct buf b = { 0 };
 
@@ -187,7 +186,7 @@ sweep_one(struct table *t, struct job j, const struct ranges *r,
     for (size_t i = 0; i < r->n; i++)
         if (r->v[i].n > 1)
             table_add(t, r->v[i].value[at[i]]);
-    add_columns(t, columns, &f);
+    sweep_columns(t, columns, &f);
 }
 
 void
@@ -202,7 +201,7 @@ sweep_put(struct buf *b, const struct job *j, const struct ranges *r,
     for (size_t i = 0; i < r->n; i++)
         if (r->v[i].n > 1)
             table_add(&t, r->v[i].key->name);
-    add_columns(&t, columns, NULL);
+    sweep_columns(&t, columns, NULL);
     t.ncol = t.n;
     do
         sweep_one(&t, *j, r, at, columns, &first);

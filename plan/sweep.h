@@ -6,6 +6,7 @@
 
 #include "figures.h"
 #include "job.h"
+#include "table.h"
 
 /* Keys, and the values that each takes in turn. */
 struct range {
@@ -36,6 +37,11 @@ const struct key *ranges_swept(const struct ranges *r);
  */
 void sweep_put(struct buf *b, const struct job *j, const struct ranges *r,
     const char *columns, int format);
+
+/* Add a cell to *t for each name in columns, "a,b": the value of that figure; f
+ * NULL: its name. */
+void sweep_columns(struct table *t, const char *columns,
+    const struct figures *f);
 
 /* Change *j by "key=value,...", the argument of an option, and check that the
  * job can be laid out. */
