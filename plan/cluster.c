@@ -1,7 +1,6 @@
 /* plan cluster: predict a run on many ranks of a machine, laid out by keys. */
 #include "commands.h"
 #include "common.h"
-#include "interval.h"
 #include "predict.h"
 #include "table.h"
 #include "base/err.h"

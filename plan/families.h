@@ -1,8 +1,10 @@
-/* Families of models, by model_type, that plan knows and student cannot train.
- * A family says what its config.json leaves out. */
+/* Shapes of models that student cannot train, and a check of any shape by the
+ * model's files.  Families of models, by model_type, say what their config.json
+ * leaves out. */
 #ifndef PLAN_FAMILIES_H
 #define PLAN_FAMILIES_H
 
+#include "shape.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -50,5 +52,20 @@ int shape_contents(unsigned *contents, const json_t *j, struct err *e);
  * names of the keys that the caller reads, with blanks between them.  -1 and *e: a
  * key is not known, or its value is not supported. */
 int shape_check_keys(const json_t *j, const char *sizes, struct err *e);
+
+/* Set the shape from the sizes in a config.json of a family that families.h
+ * knows.  Without model_type it is a file of sizes, which may also have the
+ * keys mlp_matrices and dropout.  -1 and *e: a key that matters is missing or
+ * not known, or the sizes are impossible. */
+int shape_from_sizes(struct shape *s, const json_t *j, struct err *e);
+
+/* Compare the shape with model.safetensors.index.json, or the header of
+ * model.safetensors, in the folder dir, whose config.json is j.  Nothing is
+ * compared if there is neither, if weights are quantised, if the files have
+ * blocks that predict further tokens (DeepSeek-V3), or if the model was cut by
+ * prune, which may pad blocks by zeros.  -1 and *e: the numbers of parameters
+ * differ by more than 1 %, also if a tied head is counted twice. */
+int stored_check(const struct shape *s, const json_t *j, const char *dir,
+    struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
-/* Intervals of predictions: see interval.h.  The spread of a machine's
+/* Intervals of predictions: see predict.h.  The spread of a machine's
  * published runs is in its file. */
-#include "interval.h"
+#include "predict.h"
 
 /* Ranges of measured / predicted time of a step.  unknown: for a machine
  * without published runs.  anchored: with --anchor; it holds 8 of 10 published

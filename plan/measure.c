@@ -1,5 +1,5 @@
 /*
- * The time of a step: see measure.h.  It is the time of all blocks plus the
+ * The time of a step: see process.h.  It is the time of all blocks plus the
  * time of the rest, mostly the head.  To time a block, two models are timed,
  * one with one block and one with several (of mean size if the blocks differ);
  * the difference is the time of the additional blocks.  Both models have few
@@ -7,7 +7,7 @@
  * noise of its time would be multiplied by the number of blocks.  Weights are
  * random; a step has one or two passes.
  */
-#include "measure.h"
+#include "process.h"
 #include "base/clock.h"
 #include "base/median.h"
 #include "base/rng.h"
@@ -68,14 +68,14 @@ add_top(struct trial *x, size_t n, size_t k)
 
 /* Make the input for a student with V ids and `blocks` blocks. */
 static void
-trial_init(struct trial *x, size_t V, size_t blocks,
-    const struct config *teacher, const struct process *o)
+trial_init(struct trial *x, size_t V, size_t blocks, const struct layout *t,
+    const struct process *o)
 {
     const size_t micro = plan_micro(o->in.micro, o->in.rows, o->in.T);
     const size_t passes = micro < o->in.rows ? 2 : 1;
     const size_t B = passes * micro, n = B * o->in.T;
     uint32_t *ids = xcalloc(2 * n, sizeof *ids);
-    const size_t d = teacher != NULL ? teacher->d : 0;
+    const size_t d = t != NULL ? t->c.d : 0;
 
     memset(x, 0, sizeof *x);
     x->micro = micro;
@@ -108,7 +108,7 @@ trial_init(struct trial *x, size_t V, size_t blocks,
         return;
     }
     x->head = (struct weight){ .dtype = DT_BF16,
-        .rows = V < teacher->V ? V : teacher->V,
+        .rows = V < t->c.V ? V : t->c.V,
         .cols = d,
         .stride = 2 * d };
     x->head.data = xcalloc(x->head.rows * d, 2);
@@ -129,15 +129,15 @@ trial_release(struct trial *x)
 /* Set *few to a configuration with n blocks of mean size.  Returns their
  * shapes, which the caller frees. */
 static struct block_shape *
-mean_blocks(struct config *few, const struct config *c,
-    const struct block_shape *b, size_t n)
+mean_blocks(struct config *few, const struct layout *m, size_t n)
 {
+    const struct config *c = &m->c;
     struct block_shape *s = xcalloc(n, sizeof *s);
     double groups = 0.0, mlp = 0.0;
 
     for (size_t i = 0; i < c->L; i++) {
-        groups += (double)b[i].groups / (double)c->L;
-        mlp += (double)b[i].mlp / (double)c->L;
+        groups += (double)m->block[i].groups / (double)c->L;
+        mlp += (double)m->block[i].mlp / (double)c->L;
     }
     for (size_t i = 0; i < n; i++)
         s[i] = (struct block_shape){ .groups = (size_t)(groups + 0.5),
@@ -193,18 +193,17 @@ time_steps(struct ranks *ranks, struct adamw *adam, struct tmodel *t,
 
 /* Time steps of the student with n blocks and V ids. */
 static struct times
-student_time(const struct config *c, const struct block_shape *b, size_t n,
-    size_t V, const struct config *teacher, const struct process *o,
-    struct pool *pool)
+student_time(const struct layout *m, size_t n, size_t V,
+    const struct layout *teacher, const struct process *o, struct pool *pool)
 {
     const struct loss_opt loss = { .w_ce = teacher != NULL ? 0.25 : 1.0,
         .w_kl = teacher != NULL,
         .w_sh = teacher != NULL,
         .tau = TAU };
     struct config few;
-    struct block_shape *s = mean_blocks(&few, c, b, n);
+    struct block_shape *s = mean_blocks(&few, m, n);
     struct arena arena = { 0 };
-    struct model m;
+    struct model model;
     struct tmodel t;
     struct adamw *adam;
     struct ranks *ranks;
@@ -217,13 +216,13 @@ student_time(const struct config *c, const struct block_shape *b, size_t n,
     few.V = V;
     takes = config_params(&few, s) > LARGE ? TAKES_LARGE : TAKES;
     trial_init(&x, V, n, teacher, o);
-    model_random(&m, &few, s, 1, &arena);
-    tmodel_init_as(&t, &m, o->grad == 1 ? DT_BF16 : DT_F32);
+    model_random(&model, &few, s, 1, &arena);
+    tmodel_init_as(&t, &model, o->grad == 1 ? DT_BF16 : DT_F32);
     if (effective_begin(&t, &o->effective, &e) < 0)
         die_err(&e);
     effective_choose(&t, pool);
     effective_make(&t, pool);
-    model_random_free(&m);
+    model_random_free(&model);
     arena_release(&arena);
     step = step_new(&t, pool, &loss, x.micro, x.r.T,
         (o->in.recompute ? BWD_RECOMPUTE : 0) | (o->act == 1 ? BWD_BF16 : 0),
@@ -249,13 +248,13 @@ struct taught {
 };
 
 static struct taught
-teacher_time(const struct config *c, const struct block_shape *b,
-    const struct process *o, struct pool *pool)
+teacher_time(const struct layout *t, const struct process *o, struct pool *pool)
 {
+    const struct config *c = &t->c;
     const size_t B = plan_teacher_micro(0, o->in.rows, o->in.T),
                  n = B * o->in.T;
     struct config few;
-    struct block_shape *s = mean_blocks(&few, c, b, 1);
+    struct block_shape *s = mean_blocks(&few, t, 1);
     struct arena arena = { 0 };
     float *state = xcalloc(n * c->d, sizeof *state);
     uint32_t *ids = xcalloc(n, sizeof *ids);
@@ -306,11 +305,12 @@ teacher_time(const struct config *c, const struct block_shape *b,
 /* Number of blocks to add to the first one for timing.  Their time must be far
  * above the clock's error, but they must not take much memory. */
 static size_t
-more_blocks(const struct config *c, const struct block_shape *b)
+more_blocks(const struct layout *m)
 {
     enum { PARAMS = 1 << 26, MOST = 8 };
+    const struct config *c = &m->c;
     const size_t outside = c->V * c->d * (c->tied ? 1 : 2) + c->d;
-    const size_t each = (config_params(c, b) - outside) / c->L + 1;
+    const size_t each = (m->params - outside) / c->L + 1;
     const size_t n = PARAMS / each < 1 ? 1
         : PARAMS / each > MOST         ? MOST
                                        : PARAMS / each;
@@ -321,21 +321,18 @@ more_blocks(const struct config *c, const struct block_shape *b)
 /* Set *block to the times of a block, and *one to the times of a student with
  * one block and the whole vocabulary. */
 static void
-student_times(struct times *block, struct times *one, const struct config *c,
-    const struct block_shape *b, const struct config *teacher,
-    const struct process *o, struct pool *pool)
+student_times(struct times *block, struct times *one, const struct layout *m,
+    const struct layout *teacher, const struct process *o, struct pool *pool)
 {
-    const size_t more = more_blocks(c, b),
-                 few = o->in.top > 64 ? o->in.top : 64;
-    const size_t V = few < c->V ? few : c->V;
-    const struct times a = student_time(c, b, 1, V, teacher, o, pool);
+    const size_t more = more_blocks(m), few = o->in.top > 64 ? o->in.top : 64;
+    const size_t V = few < m->c.V ? few : m->c.V;
+    const struct times a = student_time(m, 1, V, teacher, o, pool);
     const double n = (double)more;
 
     *block = a;
-    *one = student_time(c, b, 1, c->V, teacher, o, pool);
+    *one = student_time(m, 1, m->c.V, teacher, o, pool);
     if (more > 0) {
-        const struct times z =
-            student_time(c, b, 1 + more, V, teacher, o, pool);
+        const struct times z = student_time(m, 1 + more, V, teacher, o, pool);
 
         *block = (struct times){ fmax(0.0, z.pass - a.pass) / n,
             fmax(0.0, z.reduce - a.reduce) / n,
@@ -344,26 +341,26 @@ student_times(struct times *block, struct times *one, const struct config *c,
 }
 
 void
-measure_step(struct figures *f, const struct config *c,
-    const struct block_shape *m, const struct config *teacher,
-    const struct block_shape *t, const struct process *o, struct pool *pool)
+measure_step(struct figures *f, const struct layout *m,
+    const struct layout *teacher, const struct process *o, struct pool *pool)
 {
     const double micro = (double)plan_micro(o->in.micro, o->in.rows, o->in.T);
-    const double passes = ceil((double)o->in.rows / micro), L = (double)c->L;
+    const double passes = ceil((double)o->in.rows / micro);
+    const double L = (double)m->c.L;
     struct times block, one;
     double step;
 
-    student_times(&block, &one, c, m, teacher, o, pool);
+    student_times(&block, &one, m, teacher, o, pool);
     figure_add(f, "time.blocks", passes * block.pass * L);
     figure_add(f, "time.head", passes * fmax(0.0, one.pass - block.pass));
     if (dist_world()->n > 1)
         figure_add(f, "time.reduce", one.reduce + (L - 1.0) * block.reduce);
     figure_add(f, "time.optimiser", one.update + (L - 1.0) * block.update);
     if (teacher != NULL) {
-        const struct taught x = teacher_time(teacher, t, o, pool);
+        const struct taught x = teacher_time(teacher, o, pool);
 
         figure_add(f, "time.teacher",
-            ((double)teacher->L * x.block + x.head) *
+            ((double)teacher->c.L * x.block + x.head) *
                 ceil((double)o->in.rows / (double)x.rows));
     }
     step = figure_sum(f, "time.");

@@ -1,6 +1,5 @@
 /* Rates, energy and cost from memory and time: see predict.h */
 #include "predict.h"
-#include "interval.h"
 #include "memory.h"
 #include "step.h"
 

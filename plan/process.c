@@ -1,7 +1,6 @@
 /* The prediction for a process of student: see process.h */
 #include "process.h"
 #include "model/head_top.h"
-#include "measure.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -29,16 +28,6 @@ program_bytes(void)
 {
     return dist_world()->n > 1 ? prog_resident() : PROGRAM;
 }
-
-/* A model's configuration and blocks, without its weights. */
-struct layout {
-    struct config c;
-    struct block_shape *block; /* [L] */
-    size_t params;
-    size_t head_bytes; /* bytes of student's copy of this model's head */
-    size_t window;     /* plan_window of the weights as stored; 0: there are
-                        * no weights */
-};
 
 /* Bytes of a number in student's copy of a head that is stored in fp32. */
 static size_t
@@ -297,8 +286,7 @@ process_predict(struct figures *f, const struct process *all)
     if (teacher != NULL)
         add_teacher_process(f, teacher, o, pool);
     if (o->measure)
-        measure_step(f, &m.c, m.block, teacher != NULL ? &t.c : NULL, t.block,
-            o, pool);
+        measure_step(f, &m, teacher, o, pool);
     if (o->in.tokens > 0)
         add_process_run(f, &m, teacher, all);
     pool_free(pool);

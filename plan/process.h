@@ -8,6 +8,8 @@
 
 #include "common.h"
 #include "figures.h"
+#include "base/pool.h"
+#include "model/config.h"
 #include "model/effective.h"
 
 #include <stddef.h>
@@ -21,8 +23,23 @@ struct process {
     struct effective effective; /* set by --qat and --mask */
 };
 
+/* A model's configuration and blocks, without its weights. */
+struct layout {
+    struct config c;
+    struct block_shape *block; /* [L] */
+    size_t params;
+    size_t head_bytes; /* bytes of student's copy of this model's head */
+    size_t window;     /* plan_window of the weights as stored; 0: there are
+                        * no weights */
+};
+
 /* Add the figures of this process or, under a launcher (dist_begin), of one
  * rank, with rows divided among ranks.  Dies if a model cannot be read. */
 void process_predict(struct figures *f, const struct process *o);
+
+/* Add the figures "time.*", seconds of a step of student m and teacher t (NULL:
+ * none), measured with a few blocks: measure.c. */
+void measure_step(struct figures *f, const struct layout *m,
+    const struct layout *t, const struct process *o, struct pool *pool);
 
 #endif

@@ -2,8 +2,6 @@
 #include "shape.h"
 #include "families.h"
 #include "shipped.h"
-#include "sizes.h"
-#include "stored.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/text.h"

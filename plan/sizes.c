@@ -1,8 +1,7 @@
 /*
  * Shapes from the sizes in a config.json, for models that lib/model does not
- * read: see shape.h.  families.h knows what the sizes do not say.
+ * read: see families.h, which also knows what the sizes do not say.
  */
-#include "sizes.h"
 #include "families.h"
 #include "base/mem.h"
 #include "format/json.h"

@@ -1,5 +1,5 @@
-/* Parameters in safetensors files: see stored.h */
-#include "stored.h"
+/* Parameters in safetensors files: see families.h */
+#include "families.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/json.h"
