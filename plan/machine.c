@@ -65,13 +65,13 @@ read_machine(struct job *j, json_t *file, struct err *e)
 int
 machine_open(struct job *j, const char *name, struct err *e)
 {
-    const char *text = shipped_machine(name);
+    const char *text = shipped_text("machines", name);
     struct buf b = { 0 };
     json_t *file;
     int r;
 
     if (text == NULL && !io_exists(name)) {
-        shipped_names(&b, 1);
+        shipped_machines(&b);
         err_set(e, EX_USAGE, "--machine %s is neither a file nor one of %s",
             SHOWN(name), b.p);
         buf_release(&b);

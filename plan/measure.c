@@ -30,17 +30,34 @@
  * measured TAKES_LARGE times. */
 enum { TAKES = 5, TAKES_LARGE = 1, LARGE = 1 << 28 };
 
+/* Arrays of zeros that are freed together. */
+struct kept {
+    void *p[8];
+    size_t n;
+};
+
+static void *
+keep_zeros(struct kept *k, size_t n, size_t size)
+{
+    return k->p[k->n++] = xcalloc(n, size);
+}
+
+static void
+kept_free(struct kept *k)
+{
+    while (k->n > 0)
+        free(k->p[--k->n]);
+}
+
 /* The input of a step: rows of random ids, all scored, and a teacher's
  * targets. */
 struct trial {
+    struct kept kept;
     struct rows r;
     size_t micro, passes; /* rows of a pass; number of passes, at most 2 */
     uint8_t *scored;
     struct targets targets; /* the teacher's targets */
-    struct targets_tensor hidden;
-    unsigned char *state; /* bf16 [B T d] */
-    void *told[3];        /* ids, logp and lse of top tokens */
-    struct weight head;   /* the teacher's head, bf16 [V,d] */
+    struct weight head;     /* the teacher's head, bf16 [V,d] */
 };
 
 /* Set the targets of n tokens: k top tokens that together have probability 1/2
@@ -48,25 +65,47 @@ struct trial {
 static void
 add_top(struct trial *x, size_t n, size_t k)
 {
-    uint32_t *ids = x->told[0] = xcalloc(n * k, sizeof *ids);
-    float *logp = x->told[1] = xcalloc(n * k, sizeof *logp);
+    struct targets_tensor *part = x->targets.part;
+    uint32_t *ids = keep_zeros(&x->kept, n * k, sizeof *ids);
+    float *logp = keep_zeros(&x->kept, n * k, sizeof *logp);
 
-    x->told[2] = xcalloc(n * 2, sizeof(float));
     for (size_t i = 0; i < n * k; i++) {
         ids[i] = (uint32_t)(i % k);
         logp[i] = -(float)TAU * logf(2.0f * (float)k);
     }
     x->targets.kind = TARGETS_TOP;
     x->targets.width = k;
-    x->targets.part[TARGETS_IDS] =
-        (struct targets_tensor){ x->told[0], DT_U32, k };
-    x->targets.part[TARGETS_LOGP] =
-        (struct targets_tensor){ x->told[1], DT_F32, k };
-    x->targets.part[TARGETS_LSE] =
-        (struct targets_tensor){ x->told[2], DT_F32, 2 };
+    part[TARGETS_IDS] = (struct targets_tensor){ (void *)ids, DT_U32, k };
+    part[TARGETS_LOGP] = (struct targets_tensor){ (void *)logp, DT_F32, k };
+    part[TARGETS_LSE] =
+        (struct targets_tensor){ keep_zeros(&x->kept, 2 * n, sizeof(float)),
+            DT_F32, 2 };
 }
 
-/* Make the input for a student with V ids and `blocks` blocks. */
+/* Set the targets of n tokens: states of width d, near 0.01, the last of them
+ * and one for each block. */
+static void
+add_states(struct trial *x, size_t n, size_t d, size_t blocks)
+{
+    uint16_t *state = keep_zeros(&x->kept, n * d, sizeof *state);
+    struct targets_tensor *hidden =
+        keep_zeros(&x->kept, blocks, sizeof *hidden);
+
+    for (size_t i = 0; i < n * d; i++)
+        state[i] = (uint16_t)(0x3c00 | (rng_u64(2, i) & 0x81ff));
+    for (size_t i = 0; i < blocks; i++)
+        hidden[i] = (struct targets_tensor){ (void *)state, DT_BF16, d };
+    x->targets = (struct targets){ .kind = TARGETS_FINAL,
+        .width = d,
+        .nblock = blocks,
+        .depth = d,
+        .T = x->r.T,
+        .part = { hidden[0] },
+        .hidden = hidden };
+}
+
+/* Make the input for a student with V ids and `blocks` blocks.  The caller
+ * gives x->kept to kept_free. */
 static void
 trial_init(struct trial *x, size_t V, size_t blocks, const struct layout *t,
     const struct process *o)
@@ -74,56 +113,30 @@ trial_init(struct trial *x, size_t V, size_t blocks, const struct layout *t,
     const size_t micro = plan_micro(o->in.micro, o->in.rows, o->in.T);
     const size_t passes = micro < o->in.rows ? 2 : 1;
     const size_t B = passes * micro, n = B * o->in.T;
-    uint32_t *ids = xcalloc(2 * n, sizeof *ids);
-    const size_t d = t != NULL ? t->c.d : 0;
+    uint32_t *ids;
 
     memset(x, 0, sizeof *x);
+    ids = keep_zeros(&x->kept, 2 * n, sizeof *ids);
     x->micro = micro;
     x->passes = passes;
     for (size_t i = 0; i < n; i++)
         ids[i] = (uint32_t)(rng_u64(1, i) % V);
     x->r = (struct rows){ B, o->in.T, ids, ids + n }; /* a row is one piece */
-    x->scored = xcalloc(n, 1);
-    memset(x->scored, 1, n);
-    for (size_t i = 1; i <= B; i++)
-        x->scored[i * o->in.T - 1] = 0;
-    if (d == 0)
+    x->scored = keep_zeros(&x->kept, n, 1);
+    for (size_t i = 0; i < n; i++)
+        x->scored[i] = (i + 1) % o->in.T > 0;
+    if (t == NULL)
         return;
-    x->state = xcalloc(n * d, 2);
-    for (size_t i = 0; i < n * d; i++)
-        ((uint16_t *)x->state)[i] =
-            (uint16_t)(0x3c00 | (rng_u64(2, i) & 0x81ff)); /* near 0.01 */
-    x->hidden = (struct targets_tensor){ x->state, DT_BF16, d };
-    x->targets = (struct targets){ .kind = TARGETS_FINAL,
-        .width = d,
-        .nblock = blocks,
-        .depth = d,
-        .T = o->in.T,
-        .part = { x->hidden },
-        .hidden = xcalloc(blocks, sizeof x->hidden) };
-    for (size_t i = 0; i < blocks; i++)
-        x->targets.hidden[i] = x->hidden;
+    add_states(x, n, t->c.d, blocks);
     if (o->in.top > 0) {
         add_top(x, n, o->in.top);
         return;
     }
     x->head = (struct weight){ .dtype = DT_BF16,
         .rows = V < t->c.V ? V : t->c.V,
-        .cols = d,
-        .stride = 2 * d };
-    x->head.data = xcalloc(x->head.rows * d, 2);
-}
-
-static void
-trial_release(struct trial *x)
-{
-    free((void *)x->r.ids);
-    free(x->scored);
-    free(x->state);
-    free(x->targets.hidden);
-    for (int i = 0; i < 3; i++)
-        free(x->told[i]);
-    free((void *)x->head.data);
+        .cols = t->c.d,
+        .stride = 2 * t->c.d };
+    x->head.data = keep_zeros(&x->kept, x->head.rows, x->head.stride);
 }
 
 /* Set *few to a configuration with n blocks of mean size.  Returns their
@@ -235,7 +248,7 @@ student_time(const struct layout *m, size_t n, size_t V,
     ranks_free(ranks);
     adamw_free(adam);
     step_free(step);
-    trial_release(&x);
+    kept_free(&x.kept);
     tmodel_release(&t);
     free(s);
     return times;
@@ -256,13 +269,15 @@ teacher_time(const struct layout *t, const struct process *o, struct pool *pool)
     struct config few;
     struct block_shape *s = mean_blocks(&few, t, 1);
     struct arena arena = { 0 };
-    float *state = xcalloc(n * c->d, sizeof *state);
-    uint32_t *ids = xcalloc(n, sizeof *ids);
+    struct kept kept = { .n = 0 };
+    float *state = keep_zeros(&kept, n * c->d, sizeof *state);
+    uint32_t *ids = keep_zeros(&kept, n, sizeof *ids);
     const struct rows r = { B, o->in.T, ids, ids };
-    const struct head_targets targets = { .lse = xcalloc(2 * n, sizeof(float)),
-        .self = xcalloc(n, sizeof(double)),
-        .ids = xcalloc(n * o->in.top, sizeof(uint32_t)),
-        .logp = xcalloc(n * o->in.top, sizeof(float)) };
+    const struct head_targets targets = { .lse = keep_zeros(&kept, 2 * n,
+                                              sizeof(float)),
+        .self = keep_zeros(&kept, n, sizeof(double)),
+        .ids = keep_zeros(&kept, n * o->in.top, sizeof(uint32_t)),
+        .logp = keep_zeros(&kept, n * o->in.top, sizeof(float)) };
     double block[TAKES], head[TAKES];
     struct head_top *top;
     struct model m;
@@ -292,13 +307,8 @@ teacher_time(const struct layout *t, const struct process *o, struct pool *pool)
     fwd_free(f);
     model_random_free(&m);
     arena_release(&arena);
-    free(state);
-    free(ids);
     free(s);
-    free(targets.lse);
-    free(targets.self);
-    free(targets.ids);
-    free(targets.logp);
+    kept_free(&kept);
     return (struct taught){ B, median(block, TAKES), median(head, TAKES) };
 }
 

@@ -16,17 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of student's code, libraries and heap before the first step.  This is
- * an estimate, as the system decides which pages are in memory; student itself
- * measures its size. */
-#define PROGRAM ((size_t)6000000)
-
-/* Bytes of student besides models.  A rank under a launcher loads larger
+/* Bytes of student besides models: code, libraries and heap before the first
+ * step.  6 MB are an estimate, as the system decides which pages are in memory;
+ * student itself measures its size.  A rank under a launcher loads larger
  * libraries, so its figure is the size of this process. */
 static size_t
 program_bytes(void)
 {
-    return dist_world()->n > 1 ? prog_resident() : PROGRAM;
+    return dist_world()->n > 1 ? prog_resident() : 6000000;
 }
 
 /* Bytes of a number in student's copy of a head that is stored in fp32. */
@@ -85,14 +82,7 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     free(weights);
 }
 
-/* ---- size of the teacher's messages ---- */
-
-static size_t
-final_bytes(const struct layout *t)
-{
-    return 2 * t->c.d;
-}
-
+/* Bytes of a token's k top tokens in a message. */
 static size_t
 top_bytes(size_t k)
 {
@@ -110,8 +100,8 @@ message_bytes(const struct layout *m, const struct layout *t,
     size_t n = tok * (m->c.V <= 65536 ? 2 : 4) + 4096;
 
     if (t != NULL)
-        n += tok * final_bytes(t) * t->c.L +
-            tok * (o->in.top > 0 ? top_bytes(o->in.top) : final_bytes(t));
+        n += tok * 2 * t->c.d * t->c.L +
+            tok * (o->in.top > 0 ? top_bytes(o->in.top) : 2 * t->c.d);
     return n;
 }
 
@@ -245,11 +235,11 @@ add_process_run(struct figures *f, const struct layout *m,
     figure_add(f, "run.disk.ids", n * ids);
     if (t == NULL)
         return;
-    figure_add(f, "run.disk.final", n * (ids + (double)final_bytes(t)));
+    figure_add(f, "run.disk.final", n * (ids + (double)(2 * t->c.d)));
     figure_add(f, "run.disk.top",
         n * (ids + (double)top_bytes(o->in.top > 0 ? o->in.top : TOP)));
     figure_add(f, "run.disk.hidden",
-        n * (ids + (double)(final_bytes(t) * (1 + m->c.L))));
+        n * (ids + (double)(2 * t->c.d * (1 + m->c.L))));
 }
 
 /* ---- the prediction ---- */

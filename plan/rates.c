@@ -4,27 +4,22 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const rates_names[RATES] = { "bf16_products", "f32_products",
-    "bf16_attention", "f32_attention", "link_messages", "net_messages" };
+/* Names of tables and of their axes; NULL: messages have only the second axis.
+ */
+static const char *const names[RATES][3] = { { "bf16_products", "rows",
+                                                 "width" },
+    { "f32_products", "rows", "width" }, { "bf16_attention", "length", "head" },
+    { "f32_attention", "length", "head" }, { "link_messages", NULL, "bytes" },
+    { "net_messages", NULL, "bytes" } };
 
 enum rates_of
 rates_named(const char *name)
 {
     int i = 0;
 
-    while (i < RATES && strcmp(name, rates_names[i]) != 0)
+    while (i < RATES && strcmp(name, names[i][0]) != 0)
         i++;
     return (enum rates_of)i;
-}
-
-/* Name of an axis; NULL: messages have only the second axis. */
-static const char *
-axis_name(enum rates_of which, int axis)
-{
-    static const char *const names[][2] = { { "rows", "width" },
-        { "length", "head" }, { NULL, "bytes" } };
-
-    return names[which / 2][axis];
 }
 
 /* Index of the largest of n sizes up to x, or 0.  *t: how far x is on the way
@@ -92,25 +87,25 @@ rates_read(struct rates *r, enum rates_of which, const json_t *j, struct err *e)
 
     *r = (struct rates){ .n = { 1, 1 }, .size = { { 1.0 } } };
     for (int i = 0; i < 2; i++) {
-        const char *name = axis_name(which, i);
-        const json_t *list = name != NULL ? json_object_get(j, name) : NULL;
+        const char *axis = names[which][1 + i];
+        const json_t *list = axis != NULL ? json_object_get(j, axis) : NULL;
 
-        if (name == NULL)
+        if (axis == NULL)
             continue;
         r->n[i] = json_array_size(list);
         if (r->n[i] > RATES_SIZES ||
             read_numbers(r->size[i], r->n[i], 1.0, 1e12, 1, list) < 0)
             return err_set(e, EX_INPUT, "%s.%s: give up to %d rising sizes",
-                rates_names[which], name, RATES_SIZES);
+                names[which][0], axis, RATES_SIZES);
     }
     if (read_numbers(r->share, r->n[0] * r->n[1], 1e-6, 10.0, 0,
             json_object_get(j, "share")) < 0)
         return err_set(e, EX_INPUT,
             "%s.share: give %zu numbers from 1e-6 to 10, one for each size",
-            rates_names[which], r->n[0] * r->n[1]);
+            names[which][0], r->n[0] * r->n[1]);
     return source != NULL && *source != '\0'
         ? 0
-        : err_set(e, EX_INPUT, "%s.source: is missing", rates_names[which]);
+        : err_set(e, EX_INPUT, "%s.source: is missing", names[which][0]);
 }
 
 static void
@@ -128,10 +123,10 @@ rates_put(struct buf *b, const struct rates *r, enum rates_of which,
 {
     if (r->n[1] == 0)
         return;
-    buf_addf(b, ",\n  \"%s\": {\n", rates_names[which]);
+    buf_addf(b, ",\n  \"%s\": {\n", names[which][0]);
     for (int i = 0; i < 2; i++)
-        if (axis_name(which, i) != NULL)
-            put_numbers(b, axis_name(which, i), r->size[i], r->n[i]);
+        if (names[which][1 + i] != NULL)
+            put_numbers(b, names[which][1 + i], r->size[i], r->n[i]);
     put_numbers(b, "share", r->share, r->n[0] * r->n[1]);
     buf_addf(b, "    \"source\": \"%s\"\n  }", source);
 }

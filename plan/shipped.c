@@ -1,10 +1,9 @@
-/* Built-in machines and models: see shipped.h.  The Makefile makes data.h from
- * the files. */
+/* Built-in files: see shipped.h.  The Makefile makes data.h from them. */
 #include "shipped.h"
 #include "format/json.h"
 
 #include <assert.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct file {
@@ -15,30 +14,16 @@ static struct file {
     { NULL, NULL, NULL }
 };
 
-/* Find the text of FOLDER/NAME.json; NULL: there is none. */
-static const char *
+const char *
 shipped_text(const char *folder, const char *name)
 {
-    const size_t n = strlen(folder), m = strlen(name);
+    char *path = xasprintf("%s/%s.json", folder, name);
+    const struct file *f = files;
 
-    for (const struct file *f = files; f->name != NULL; f++)
-        if (strncmp(f->name, folder, n) == 0 &&
-            strncmp(f->name + n, name, m) == 0 &&
-            strcmp(f->name + n + m, ".json") == 0)
-            return f->text;
-    return NULL;
-}
-
-const char *
-shipped_machine(const char *name)
-{
-    return shipped_text("machines/", name);
-}
-
-const char *
-shipped_model(const char *name)
-{
-    return shipped_text("models/", name);
+    while (f->name != NULL && strcmp(f->name, path) != 0)
+        f++;
+    free(path);
+    return f->text;
 }
 
 const json_t *
@@ -56,16 +41,13 @@ shipped_json(const char *name)
 }
 
 void
-shipped_names(struct buf *b, int machines)
+shipped_machines(struct buf *b)
 {
-    const char *folder = machines ? "machines/" : "models/";
-    const size_t n = strlen(folder);
-    int any = 0;
+    static const char folder[] = "machines/";
+    const size_t n = sizeof folder - 1;
 
     for (const struct file *f = files; f->name != NULL; f++)
-        if (strncmp(f->name, folder, n) == 0) {
-            buf_addf(b, "%s%.*s", any ? ", " : "",
-                (int)(strlen(f->name + n) - 5), f->name + n);
-            any = 1;
-        }
+        if (strncmp(f->name, folder, n) == 0)
+            buf_addf(b, "%s%.*s", b->n > 0 ? ", " : "",
+                (int)(strlen(f->name + n) - strlen(".json")), f->name + n);
 }

@@ -6,13 +6,12 @@
 
 #include <jansson.h>
 
-/* Text of the file of that name in plan/machines or plan/models; NULL: there is
- * none. */
-const char *shipped_machine(const char *name);
-const char *shipped_model(const char *name);
+/* Text of plan/FOLDER/NAME.json, of the folder "machines" or "models"; NULL:
+ * there is none. */
+const char *shipped_text(const char *folder, const char *name);
 /* The JSON of a file of plan/, such as figures.json, which stays unchanged. */
 const json_t *shipped_json(const char *name);
-/* Append the names of all machines or models: "a100, h100". */
-void shipped_names(struct buf *b, int machines);
+/* Append the names of all machines: "a100, h100". */
+void shipped_machines(struct buf *b);
 
 #endif
