@@ -27,7 +27,7 @@
 
 /* ---- each rank alone ---- */
 
-/* Speeds in one type of products: TFLOP/s of the fastest, and shares of it. */
+/* Speeds in one type of products, TFLOP/s; peak: of the fastest products. */
 struct type_speed {
     double peak;
     struct rates products, attention;
@@ -45,12 +45,10 @@ measure_type(struct type_speed *s, const char *compute, struct pool *pool,
     kern_compute(compute);
     if (kern_slow())
         return 0;
-    speed_products(&s->products, pool, quick);
-    speed_attention(&s->attention, pool, quick);
+    speed_table(&s->products, 0, pool, quick);
+    speed_table(&s->attention, 1, pool, quick);
     for (size_t i = 0; i < s->products.n[0] * s->products.n[1]; i++)
         s->peak = fmax(s->peak, s->products.share[i]);
-    rates_scale(&s->products, 1.0 / s->peak);
-    rates_scale(&s->attention, 1.0 / s->peak);
     return 1;
 }
 
@@ -99,51 +97,46 @@ copy_rate(struct pool *pool)
 
 /* ---- ranks together ---- */
 
-/* Messages of `bytes` bytes between ranks 0 and 1, while other ranks wait, or
- * collectives in which each rank has as many bytes. */
+/* An exchange of `bytes` bytes a rank.  PING: between ranks 0 and 1, there and
+ * back, while other ranks wait. */
 struct exchange {
     const struct dist_group *g;
+    enum { PING, GATHER, REDUCE } kind;
     float *x;
     size_t bytes;
     size_t *at; /* [g->n + 1] where the parts of ranks begin in x */
 };
 
 static void
-ping(void *ctx)
+exchange(void *ctx)
 {
     struct exchange *c = ctx;
 
-    dist_pass(c->g, 0, 1, c->x, c->bytes);
-    dist_pass(c->g, 1, 0, c->x, c->bytes);
+    switch (c->kind) {
+    case PING:
+        dist_pass(c->g, 0, 1, c->x, c->bytes);
+        dist_pass(c->g, 1, 0, c->x, c->bytes);
+        break;
+    case GATHER: dist_all_gather(c->g, c->x, sizeof *c->x, c->at); break;
+    case REDUCE: dist_reduce_scatter(c->g, c->x, c->at, DIST_RING); break;
+    }
 }
 
-static void
-gather(void *ctx)
-{
-    struct exchange *c = ctx;
-
-    dist_all_gather(c->g, c->x, sizeof *c->x, c->at);
-}
-
-static void
-reduce(void *ctx)
-{
-    struct exchange *c = ctx;
-
-    dist_reduce_scatter(c->g, c->x, c->at, DIST_RING);
-}
-
-/* Seconds of an exchange of `bytes` bytes. */
+/* Seconds of an exchange beyond `latency`, but at least half of it all. */
 static double
-exchange_time(struct exchange *c, void (*run)(void *ctx), size_t bytes)
+exchange_time(struct exchange *c, int kind, size_t bytes, double latency)
 {
+    double t;
+
+    c->kind = kind;
     c->bytes = bytes;
     for (size_t i = 0; i <= c->g->n; i++)
         c->at[i] = i * (bytes / sizeof *c->x);
-    return speed_time(c->g, run, c,
-        bytes > 65536     ? 4
-            : run == ping ? 1000
-                          : 16);
+    t = speed_time(c->g, exchange, c,
+        bytes > 65536                      ? 4
+            : bytes < 1024 && kind == PING ? 1000
+                                           : 16);
+    return fmax(t - latency, t / 2.0);
 }
 
 /* The links between ranks of a group. */
@@ -162,35 +155,33 @@ measure_link(const struct dist_group *g, struct link *l)
     enum { SIZES = 3, MOST = 16 << 20 };
     const double steps = (double)g->n - 1.0;
     struct exchange c = { .g = g };
-    double once, none_gather, none_reduce, all = 0.0, sum = 0.0, slower = 0.0;
+    double once, none[2], t[2] = { 0.0, 0.0 }, slower = 0.0;
 
     if (g->n < 2)
         return;
     c.x = xcalloc(MOST * g->n, 1);
     c.at = xcalloc(g->n + 1, sizeof *c.at);
+    once = exchange_time(&c, PING, 4, 0.0);
+    l->us = 1e6 * once / 2.0;
+    l->gbs = 2e-9 * MOST / exchange_time(&c, PING, MOST, once);
+    for (int i = 0; i < 2; i++)
+        none[i] = exchange_time(&c, GATHER + i, 4, 0.0);
+    l->call_us = fmax(0.0, 1e6 * fmax(none[0], none[1]) - steps * l->us);
     l->messages = (struct rates){ .n = { 1, SIZES },
         .size = { { 1 }, { 1 << 16, 1 << 20, MOST } } };
-    once = exchange_time(&c, ping, 4) / 2.0;
-    l->gbs = 1e-9 * MOST / (exchange_time(&c, ping, MOST) / 2.0 - once);
-    none_gather = exchange_time(&c, gather, 4);
-    none_reduce = exchange_time(&c, reduce, 4);
-    for (size_t i = 0; i < SIZES; i++) {
-        const size_t bytes = (size_t)l->messages.size[1][i];
+    for (size_t k = 0; k < SIZES; k++) {
+        const double bytes = l->messages.size[1][k];
 
-        all = exchange_time(&c, gather, bytes) - none_gather;
-        sum = exchange_time(&c, reduce, bytes) - none_reduce;
-        slower = 1e-9 * (double)bytes * steps / fmax(all, sum);
-        l->messages.share[i] = slower;
+        for (int i = 0; i < 2; i++)
+            t[i] = exchange_time(&c, GATHER + i, (size_t)bytes, none[i]);
+        slower = 1e-9 * bytes * steps / fmax(t[0], t[1]);
+        l->messages.share[k] = slower;
     }
     if (g->rank == 0)
         note("%s: ping-pong %.3g us, %.3g GB/s; all-gather %.3g GB/s, "
              "reduce-scatter %.3g GB/s a rank",
-            g->name, 1e6 * once, l->gbs, 1e-9 * MOST * steps / all,
-            1e-9 * MOST * steps / sum);
-    rates_scale(&l->messages, 1.0 / slower);
-    l->us = 1e6 * once;
-    l->call_us =
-        fmax(0.0, 1e6 * fmax(none_gather, none_reduce) - steps * l->us);
+            g->name, l->us, l->gbs, 1e-9 * MOST * steps / t[0],
+            1e-9 * MOST * steps / t[1]);
     /* a collective, which sends both ways, may be faster than a message */
     l->gbs = fmax(l->gbs, slower);
     l->eff = slower / l->gbs;
@@ -278,6 +269,8 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
     const struct rates *const tables[RATES] = { &m->bf16.products,
         &m->f32.products, &m->bf16.attention, &m->f32.attention,
         &m->link.messages, &m->net.messages };
+    const double whole[RATES] = { m->bf16.peak, m->f32.peak, m->bf16.peak,
+        m->f32.peak, m->link.gbs * m->link.eff, m->net.gbs * m->net.eff };
     struct figures f = { .n = 0 };
 
     add_machine(&f, m, threads);
@@ -292,7 +285,7 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
             why != NULL ? why : figure_formula(&f.f[i], "machine"));
     }
     for (int i = 0; i < RATES; i++)
-        rates_put(b, tables[i], (enum rates_of)i,
+        rates_put(b, tables[i], (enum rates_of)i, whole[i],
             i < LINK_MESSAGES ? "measured: shares of the fastest products"
                               : "measured: shares of those of 16 MB");
     buf_adds(b, "\n}\n");

@@ -1,6 +1,5 @@
 /* Options that commands share: see common.h */
 #include "common.h"
-#include "machine.h"
 #include "predict.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -27,8 +26,6 @@ void
 common_job(struct job *j, const struct common *in, struct ranges *r,
     char **operand, size_t n)
 {
-    struct err e;
-
     job_init(j);
     j->batch = (double)in->rows;
     j->length = (double)in->T;
@@ -36,8 +33,8 @@ common_job(struct job *j, const struct common *in, struct ranges *r,
     j->recompute = in->recompute ? RECOMPUTE_FULL : RECOMPUTE_NONE;
     j->top = (double)in->top;
     j->tokens = in->tokens;
-    if (in->machine != NULL && machine_open(j, in->machine, &e) < 0)
-        die_err(&e);
+    if (in->machine != NULL)
+        machine_open(j, in->machine);
     ranges_read(r, operand, n);
     ranges_set(j, r);
 }

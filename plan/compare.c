@@ -54,8 +54,8 @@ add_layout_rows(struct table *t, const struct side *side)
 {
     struct buf cell = { 0 };
 
-    for (size_t k = 0; search_key(k) != NULL; k++) {
-        const struct key *key = job_key(search_key(k));
+    for (size_t k = 0; search_keys[k] != NULL; k++) {
+        const struct key *key = job_key(search_keys[k]);
 
         table_add(t, key->name);
         for (size_t i = 0; i < 2; i++) {

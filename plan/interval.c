@@ -2,23 +2,6 @@
  * published runs is in its file. */
 #include "predict.h"
 
-/* Ranges of measured / predicted time of a step.  unknown: for a machine
- * without published runs.  anchored: with --anchor; it holds 8 of 10 published
- * runs if another run of the same group is the anchor (96 runs in 6 groups). */
-static const struct spread {
-    double low, high;
-} unknown = { 0.5, 2.0 }, anchored = { 0.88, 1.14 };
-
-static struct spread
-step_spread(const struct job *j)
-{
-    if (j->anchor > 0.0)
-        return anchored;
-    return j->m.time_high > 0.0
-        ? (struct spread){ j->m.time_low, j->m.time_high }
-        : unknown;
-}
-
 /* If v, a value of `what`, is outside least..most, the values of published
  * runs, append it and add 1 to *n. */
 static void
@@ -58,13 +41,17 @@ void
 add_interval(struct figures *f, const struct job *j)
 {
     const double step = figure_of(f, "step"), memory = figure_of(f, "memory");
-    const struct spread s = step_spread(j);
+    const int known = j->m.time_high > 0.0, anchor = j->anchor > 0.0;
+    /* measured / predicted time; with an anchor it holds 8 of 10 published runs
+     * if another run of the same group is the anchor (96 runs in 6 groups) */
+    const double low = anchor ? 0.88 : known ? j->m.time_low : 0.5;
+    const double high = anchor ? 1.14 : known ? j->m.time_high : 2.0;
     struct buf b = { 0 };
     const size_t reasons = interval_reasons(&b, j);
 
     buf_release(&b);
-    figure_add(f, "likely.step.low", step * s.low);
-    figure_add(f, "likely.step.high", step * s.high);
+    figure_add(f, "likely.step.low", step * low);
+    figure_add(f, "likely.step.high", step * high);
     figure_add(f, "likely.memory.low", memory * j->m.memory_low);
     figure_add(f, "likely.memory.high", memory * j->m.memory_high);
     figure_add(f, "extrapolates", (double)reasons);

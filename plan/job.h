@@ -79,6 +79,11 @@ const struct key *job_keys(void);
 
 /* Set the defaults of all keys; the models and the machine are empty. */
 void job_init(struct job *j);
+/* Set the figures and tables of j->m from a shipped machine or a file, whose
+ * figures are [number, "source"].  Figures and tables that the file may and
+ * does leave out keep their values.  Dies if another figure is missing, if one
+ * is unknown, or if one has no source. */
+void machine_open(struct job *j, const char *name);
 /* Find a key by name; NULL: there is none. */
 const struct key *job_key(const char *name);
 double *job_value(struct job *j, const struct key *k);

@@ -1,8 +1,9 @@
-/* Files of machines: see machine.h */
-#include "machine.h"
+/* Files of machines: see job.h */
+#include "job.h"
 #include "shipped.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "cli/die.h"
 #include "format/json.h"
 
 #include <string.h>
@@ -16,6 +17,9 @@ read_machine_figure(struct job *j, const struct key *k, const json_t *f,
     const char *source = json_string_value(json_array_get(f, 1));
     const double x = json_number_value(v);
 
+    if (f == NULL)
+        return k->optional ? 0
+                           : err_set(e, EX_INPUT, "%s: is missing", k->name);
     if (json_array_size(f) != 2 || !json_is_number(v) || source == NULL ||
         *source == '\0')
         return err_set(e, EX_INPUT, "%s: write [number, \"source\"]", k->name);
@@ -39,50 +43,37 @@ read_machine(struct job *j, json_t *file, struct err *e)
         const struct key *k = job_key(name);
         const enum rates_of table = rates_named(name);
 
-        if (table < RATES) {
-            if (rates_read(&j->m.rates[table], table, f, e) < 0)
-                return -1;
-            continue;
-        }
-        if (strcmp(name, "about") != 0 && (k == NULL || !k->machine))
+        if (table < RATES && rates_read(&j->m.rates[table], table, f, e) < 0)
+            return -1;
+        if (table == RATES && strcmp(name, "about") != 0 &&
+            (k == NULL || !k->machine))
             return err_set(e, EX_INPUT, "%s: is not known", SHOWN(name));
     }
-    for (const struct key *k = job_keys(); k->name != NULL; k++) {
-        const json_t *v = json_object_get(file, k->name);
-
-        if (!k->machine)
-            continue;
-        if (v == NULL && k->optional)
-            continue;
-        if (v == NULL)
-            return err_set(e, EX_INPUT, "%s: is missing", k->name);
-        if (read_machine_figure(j, k, v, e) < 0)
+    for (const struct key *k = job_keys(); k->name != NULL; k++)
+        if (k->machine &&
+            read_machine_figure(j, k, json_object_get(file, k->name), e) < 0)
             return -1;
-    }
     return 0;
 }
 
-int
-machine_open(struct job *j, const char *name, struct err *e)
+void
+machine_open(struct job *j, const char *name)
 {
     const char *text = shipped_text("machines", name);
     struct buf b = { 0 };
     json_t *file;
-    int r;
+    struct err e;
 
-    if (text == NULL && !io_exists(name)) {
-        shipped_machines(&b);
-        err_set(e, EX_USAGE, "--machine %s is neither a file nor one of %s",
+    shipped_machines(&b);
+    if (text == NULL && !io_exists(name))
+        die(EX_USAGE, "--machine %s is neither a file nor one of %s",
             SHOWN(name), b.p);
-        buf_release(&b);
-        return -1;
-    }
-    file = text != NULL ? js_parse(text, strlen(text), e)
-                        : js_load(name, JS_MAX, e);
+    buf_release(&b);
+    file = text != NULL ? js_parse(text, strlen(text), &e)
+                        : js_load(name, JS_MAX, &e);
     if (file == NULL)
-        return -1;
-    if ((r = read_machine(j, file, e)) < 0)
-        err_prefix(e, "%s", SHOWN(name));
+        die_err(&e);
+    if (read_machine(j, file, &e) < 0)
+        die(e.code, "%s: %s", SHOWN(name), e.msg);
     json_decref(file);
-    return r;
 }

@@ -58,13 +58,6 @@ rates_at(const struct rates *r, double a, double b)
     return exp(sum);
 }
 
-void
-rates_scale(struct rates *r, double by)
-{
-    for (size_t i = 0; i < r->n[0] * r->n[1]; i++)
-        r->share[i] *= by;
-}
-
 /* Read a list of n numbers from lo to hi; rising 1: each above the one before
  * it.  -1: it is no such list. */
 static int
@@ -109,24 +102,25 @@ rates_read(struct rates *r, enum rates_of which, const json_t *j, struct err *e)
 }
 
 static void
-put_numbers(struct buf *b, const char *name, const double *v, size_t n)
+put_numbers(struct buf *b, const char *name, const double *v, size_t n,
+    double whole)
 {
     buf_addf(b, "    \"%s\": [", name);
     for (size_t i = 0; i < n; i++)
-        buf_addf(b, i > 0 ? ", %.4g" : "%.4g", v[i]);
+        buf_addf(b, i > 0 ? ", %.4g" : "%.4g", v[i] / whole);
     buf_adds(b, "],\n");
 }
 
 void
 rates_put(struct buf *b, const struct rates *r, enum rates_of which,
-    const char *source)
+    double whole, const char *source)
 {
     if (r->n[1] == 0)
         return;
     buf_addf(b, ",\n  \"%s\": {\n", names[which][0]);
     for (int i = 0; i < 2; i++)
         if (names[which][1 + i] != NULL)
-            put_numbers(b, names[which][1 + i], r->size[i], r->n[i]);
-    put_numbers(b, "share", r->share, r->n[0] * r->n[1]);
+            put_numbers(b, names[which][1 + i], r->size[i], r->n[i], 1.0);
+    put_numbers(b, "share", r->share, r->n[0] * r->n[1], whole);
     buf_addf(b, "    \"source\": \"%s\"\n  }", source);
 }

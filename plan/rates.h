@@ -38,11 +38,9 @@ enum rates_of rates_named(const char *name);
 /* Read the table `which` from its JSON.  -1 and *e. */
 int rates_read(struct rates *r, enum rates_of which, const json_t *j,
     struct err *e);
-/* Multiply all shares. */
-void rates_scale(struct rates *r, double by);
-/* Append the table as a member of JSON, after a comma.  Nothing is appended if
- * there is no table. */
+/* Append the table, its shares divided by `whole`, as a member of JSON, after a
+ * comma.  Nothing is appended if there is no table. */
 void rates_put(struct buf *b, const struct rates *r, enum rates_of which,
-    const char *source);
+    double whole, const char *source);
 
 #endif

@@ -18,9 +18,9 @@
  * divisors of a node's devices, `pipeline` and `context` those of the ranks
  * left, `expert` those of the experts, and `micro` those of a replica's rows.
  * Other keys take every value.  Layouts that job_check refuses are skipped. */
-static const char *const varied[] = { "tensor", "pipeline", "virtual",
-    "context", "expert", "shard", "recompute", "micro" };
-enum { VARIED = sizeof varied / sizeof *varied };
+const char *const search_keys[] = { "tensor", "pipeline", "virtual", "context",
+    "expert", "shard", "recompute", "micro", NULL };
+enum { VARIED = sizeof search_keys / sizeof *search_keys - 1 };
 
 struct found {
     struct job j;
@@ -77,7 +77,7 @@ static double
 divided_by_key(const struct job *j, size_t k, double *most)
 {
     const struct shape *m = &j->student;
-    const char *name = varied[k];
+    const char *name = search_keys[k];
 
     *most = 64.0;
     if (strcmp(name, "tensor") == 0)
@@ -109,7 +109,7 @@ next_value(const struct job *j, size_t k, double v)
     double most, n = divided_by_key(j, k, &most);
 
     if (v < 0.0)
-        return job_key(varied[k])->lo;
+        return job_key(search_keys[k])->lo;
     do
         v += 1.0;
     while (v <= most && n > 0.0 && fmod(n, v) > 0.0);
@@ -119,7 +119,7 @@ next_value(const struct job *j, size_t k, double v)
 static void
 vary_key(struct search *s, struct job *j, size_t k)
 {
-    const struct key *key = k < VARIED ? job_key(varied[k]) : NULL;
+    const struct key *key = k < VARIED ? job_key(search_keys[k]) : NULL;
 
     if (key == NULL) {
         if (!s->sequence)
@@ -148,12 +148,12 @@ put_layouts(struct buf *b, const struct search *s, int format)
     struct figures f;
 
     for (size_t k = 0; k < VARIED; k++)
-        table_add(&t, varied[k]);
+        table_add(&t, search_keys[k]);
     sweep_columns(&t, shown, NULL);
     t.ncol = t.n;
     for (size_t r = 0; r < s->n; r++) {
         for (size_t k = 0; k < VARIED; k++) {
-            job_put(&cell, &s->best[r].j, job_key(varied[k]));
+            job_put(&cell, &s->best[r].j, job_key(search_keys[k]));
             table_add_buf(&t, &cell);
         }
         predict(&f, &s->best[r].j);
@@ -169,8 +169,8 @@ static void
 put_varied(struct buf *b, const struct job *j)
 {
     for (size_t k = 0; k < VARIED; k++) {
-        buf_addf(b, " %s=", varied[k]);
-        job_put(b, j, job_key(varied[k]));
+        buf_addf(b, " %s=", search_keys[k]);
+        job_put(b, j, job_key(search_keys[k]));
     }
 }
 
@@ -226,7 +226,7 @@ run_search(struct job *j, const struct ranges *r, size_t room)
     for (size_t i = 0; i < r->n; i++) {
         s.sequence |= strcmp(r->v[i].key->name, "sequence") == 0;
         for (size_t k = 0; k < VARIED; k++)
-            s.set[k] |= strcmp(r->v[i].key->name, varied[k]) == 0;
+            s.set[k] |= strcmp(r->v[i].key->name, search_keys[k]) == 0;
     }
     vary_key(&s, j, 0);
     return s;
@@ -242,12 +242,6 @@ search_fastest(struct job *j, const struct ranges *r)
         refuse_search(&s, &first);
     *j = s.best->j;
     free(s.best);
-}
-
-const char *
-search_key(size_t k)
-{
-    return k < VARIED ? varied[k] : NULL;
 }
 
 int

@@ -10,7 +10,7 @@
 /* Set *j to its fastest layout that fits into memory.  Keys that operands name
  * stay as they are.  Dies (EX_SYS) if none fits, and says what would. */
 void search_fastest(struct job *j, const struct ranges *r);
-/* Name of the k-th key that a search varies; NULL: there are no more. */
-const char *search_key(size_t k);
+/* The keys that a search varies; ended by NULL. */
+extern const char *const search_keys[];
 
 #endif

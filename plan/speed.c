@@ -202,28 +202,18 @@ attention_rate(struct pool *pool, size_t T, size_t D)
 
 /* ---- tables ---- */
 
-static void
-fill_table(struct rates *r, struct pool *pool, int quick,
-    double (*rate)(struct pool *pool, size_t a, size_t b))
+void
+speed_table(struct rates *r, int attention, struct pool *pool, int quick)
 {
-    r->n[0] = quick ? 2 : 3;
-    r->n[1] = r->size[1][2] > 0.0 && !quick ? 4 : 2;
+    const struct rates products = { .n = { 3, 4 },
+        .size = { { 64, 256, 1024 }, { 576, 1024, 2048, 5120 } } };
+    const struct rates heads = { .n = { 3, 2 },
+        .size = { { 256, 1024, 4096 }, { 64, 128 } } };
+
+    *r = attention ? heads : products;
+    if (quick)
+        r->n[0] = r->n[1] = 2;
     for (size_t i = 0; i < r->n[0] * r->n[1]; i++)
-        r->share[i] = rate(pool, (size_t)r->size[0][i / r->n[1]],
-            (size_t)r->size[1][i % r->n[1]]);
-}
-
-void
-speed_products(struct rates *r, struct pool *pool, int quick)
-{
-    *r = (struct rates){ .size = { { 64, 256, 1024 },
-                             { 576, 1024, 2048, 5120 } } };
-    fill_table(r, pool, quick, product_rate);
-}
-
-void
-speed_attention(struct rates *r, struct pool *pool, int quick)
-{
-    *r = (struct rates){ .size = { { 256, 1024, 4096 }, { 64, 128 } } };
-    fill_table(r, pool, quick, attention_rate);
+        r->share[i] = (attention ? attention_rate : product_rate)(pool,
+            (size_t)r->size[0][i / r->n[1]], (size_t)r->size[1][i % r->n[1]]);
 }

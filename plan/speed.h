@@ -14,9 +14,9 @@
 double speed_time(const struct dist_group *g, void (*run)(void *ctx), void *ctx,
     size_t times);
 
-/* Set a table of TFLOP/s, in place of shares, of a forward and backward pass
- * through square matrices, or of attention.  quick: of small sizes only. */
-void speed_products(struct rates *r, struct pool *pool, int quick);
-void speed_attention(struct rates *r, struct pool *pool, int quick);
+/* Set a table of TFLOP/s, in place of shares, of forward and backward passes
+ * through square matrices or, attention 1, of attention.  quick: of small sizes
+ * only. */
+void speed_table(struct rates *r, int attention, struct pool *pool, int quick);
 
 #endif

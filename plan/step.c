@@ -81,11 +81,19 @@ unfused_times(const struct job *j)
     return j->unfused > 0 ? j->unfused : j->shard >= 3 ? 2.0 : 1.0;
 }
 
+/* Bytes that attention scores, if stored, move for a token: they are written,
+ * scaled, masked, normalised and read; dropout adds two passes and a byte. */
+static double
+score_moves(const struct job *j, const struct shape *s)
+{
+    const double a = j->act_bytes;
+
+    return score_numbers(j, 4.0 * a + s->dropout * (2.0 * a + 1.0));
+}
+
 /* Bytes that the forward pass of a block moves for a token, besides products.
  * Norms and additions read and write states of width d, gates or GELU the MLP's
- * channels, rotation queries and keys, and experts their tokens.  Attention
- * scores, if stored, are written, scaled, masked, normalised and read; dropout
- * adds two passes and a byte. */
+ * channels, rotation queries and keys, and experts their tokens. */
 static double
 block_moves(const struct job *j, const struct shape *s)
 {
@@ -98,8 +106,7 @@ block_moves(const struct job *j, const struct shape *s)
             (s->gates > 2.0 ? 2.0 * (s->H + s->KV) * s->D : 0.0) +
             4.0 * s->active * s->d);
 
-    return norms + inside +
-        score_numbers(j, 4.0 * a + s->dropout * (2.0 * a + 1.0));
+    return norms + inside + score_moves(j, s);
 }
 
 /* ---- collectives ---- */
@@ -256,11 +263,8 @@ attention_time(const struct job *j)
 static double
 vector_time(const struct job *j)
 {
-    const double scores = j->recompute == RECOMPUTE_SELECTIVE
-        ? score_numbers(j,
-              4.0 * j->act_bytes +
-                  j->student.dropout * (2.0 * j->act_bytes + 1.0))
-        : 0.0;
+    const double scores =
+        j->recompute == RECOMPUTE_SELECTIVE ? score_moves(j, &j->student) : 0.0;
 
     return unfused_times(j) * pass_tokens(j) *
         (forward_times(j, 1.0) * block_moves(j, &j->student) + scores) /
