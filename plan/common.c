@@ -36,7 +36,7 @@ common_job(struct job *j, const struct common *in, struct ranges *r,
     if (in->machine != NULL)
         machine_open(j, in->machine);
     ranges_read(r, operand, n);
-    ranges_set(j, r);
+    ranges_set(j, r, 1, 0);
 }
 
 /* Set j->anchor from text, "step=SECONDS,key=value,...": a measured step of a job

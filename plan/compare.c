@@ -27,20 +27,14 @@ predict_side(struct side *s, struct common *in, char **operand, size_t n,
     size_t side)
 {
     struct ranges r;
-    struct err e;
 
     in->machine = s->machine;
     common_job(&s->j, in, &r, operand, n);
-    for (size_t i = 0; i < n; i++) {
-        const struct range *one = &r.v[i];
-
-        if (one->n > 2)
+    for (size_t i = 0; i < n; i++)
+        if (r.v[i].n > 2)
             die(EX_USAGE, "%s: give one value, or one for each machine",
-                one->key->name);
-        if (one->n == 2 &&
-            job_set(&s->j, one->key->name, one->value[side], &e) < 0)
-            die_err(&e);
-    }
+                r.v[i].key->name);
+    ranges_set(&s->j, &r, 2, side);
     common_shapes(&s->j, in);
     common_tell(&s->j, in, &r);
     search_fastest(&s->j, &r);

@@ -25,16 +25,13 @@ model_flop(const struct job *j)
 static double
 again_flop(const struct job *j)
 {
-    const struct shape *s = &j->student;
+    const double products = 2.0 * j->student.L * shape_products(&j->student);
+    const double attention = flop_attention(&j->student, j->length, 0);
 
-    switch ((enum recompute)j->recompute) {
-    case RECOMPUTE_FULL:
-        return 2.0 * s->L * shape_products(s) + flop_attention(s, j->length, 0);
-    case RECOMPUTE_PRODUCTS: return s->L * shape_products(s);
-    case RECOMPUTE_SELECTIVE: return flop_attention(s, j->length, 0);
-    case RECOMPUTE_NONE: break;
-    }
-    return 0.0;
+    return j->recompute == RECOMPUTE_FULL     ? products + attention
+        : j->recompute == RECOMPUTE_PRODUCTS  ? products / 2.0
+        : j->recompute == RECOMPUTE_SELECTIVE ? attention
+                                              : 0.0;
 }
 
 static void

@@ -26,15 +26,9 @@ program_bytes(void)
     return dist_world()->n > 1 ? prog_resident() : 6000000;
 }
 
-/* Bytes of a number in student's copy of a head that is stored in fp32. */
-static size_t
-head_size(const struct process *o)
-{
-    return o->compute != 0 ? sizeof(uint16_t) : sizeof(float);
-}
-
 static void
-layout_from_model(struct layout *s, const char *path, const struct process *o)
+layout_from_model(struct layout *s, const char *path, const struct process *o,
+    size_t number)
 {
     const struct weight *w;
     struct model m;
@@ -48,19 +42,19 @@ layout_from_model(struct layout *s, const char *path, const struct process *o)
     w = &m.head;
     s->head_bytes = w->dtype == DT_BF16 || w->dtype == DT_F16
         ? w->rows * w->stride
-        : w->rows * w->cols * head_size(o);
+        : w->rows * w->cols * number;
     s->window = plan_window(&m, o->in.rows * o->in.T, o->in.top > 0);
     model_close(&m);
 }
 
 static void
-layout_from_config(struct layout *s, const char *path, const struct process *o)
+layout_from_config(struct layout *s, const char *path, size_t number)
 {
     struct err e;
 
     if (config_load(&s->c, &s->block, path, &e) < 0)
         die_err(&e);
-    s->head_bytes = s->c.V * s->c.d * head_size(o);
+    s->head_bytes = s->c.V * s->c.d * number;
 }
 
 /* Open a .gguf, a config.json, or a directory with at least config.json. */
@@ -71,12 +65,14 @@ open_layout(struct layout *s, const char *path, const struct process *o)
         io_is_dir(path) ? xasprintf("%s/config.json", path) : xstrdup(path);
     char *weights = xasprintf("%s/model.safetensors", path);
     const size_t n = strlen(path);
+    /* bytes of a number in student's copy of a head that is stored in fp32 */
+    const size_t number = o->compute != 0 ? sizeof(uint16_t) : sizeof(float);
 
     memset(s, 0, sizeof(*s));
     if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
-        layout_from_model(s, path, o);
+        layout_from_model(s, path, o, number);
     else
-        layout_from_config(s, config, o);
+        layout_from_config(s, config, number);
     s->params = config_params(&s->c, s->block);
     free(config);
     free(weights);

@@ -91,10 +91,10 @@ rates_read(struct rates *r, enum rates_of which, const json_t *j, struct err *e)
             return err_set(e, EX_INPUT, "%s.%s: give up to %d rising sizes",
                 names[which][0], axis, RATES_SIZES);
     }
-    if (read_numbers(r->share, r->n[0] * r->n[1], 1e-6, 10.0, 0,
+    if (read_numbers(r->share, r->n[0] * r->n[1], 1e-6, 1e3, 0,
             json_object_get(j, "share")) < 0)
         return err_set(e, EX_INPUT,
-            "%s.share: give %zu numbers from 1e-6 to 10, one for each size",
+            "%s.share: give %zu numbers from 1e-6 to 1000, one for each size",
             names[which][0], r->n[0] * r->n[1]);
     return source != NULL && *source != '\0'
         ? 0

@@ -216,10 +216,10 @@ refuse_search(struct search *s, const struct job *j)
     die(EX_SYS, "%s", b.p);
 }
 
-/* Search from *j on for layouts, with the keys that operands name as they are.
+/* Search from j on for layouts, with the keys that operands name as they are.
  * Returns the search, whose best [room] the caller frees. */
 static struct search
-run_search(struct job *j, const struct ranges *r, size_t room)
+run_search(struct job j, const struct ranges *r, size_t room)
 {
     struct search s = { .best = xcalloc(room, sizeof *s.best), .room = room };
 
@@ -228,18 +228,17 @@ run_search(struct job *j, const struct ranges *r, size_t room)
         for (size_t k = 0; k < VARIED; k++)
             s.set[k] |= strcmp(r->v[i].key->name, search_keys[k]) == 0;
     }
-    vary_key(&s, j, 0);
+    vary_key(&s, &j, 0);
     return s;
 }
 
 void
 search_fastest(struct job *j, const struct ranges *r)
 {
-    const struct job first = *j;
-    struct search s = run_search(j, r, 1);
+    struct search s = run_search(*j, r, 1);
 
     if (s.n == 0)
-        refuse_search(&s, &first);
+        refuse_search(&s, j);
     *j = s.best->j;
     free(s.best);
 }
@@ -257,7 +256,7 @@ search_main(int argc, char **argv)
         COMMON_FORMAT(&in, table_formats), OPT_END };
     struct ranges r;
     struct buf b = { 0 };
-    struct job j, first;
+    struct job j;
     int n;
     char **operand = opt_parse(argc, argv, options,
         "print the fastest layouts that fit into memory", "[key=value ...]", 0,
@@ -270,8 +269,7 @@ search_main(int argc, char **argv)
             ranges_swept(&r)->name);
     common_shapes(&j, &in);
     common_tell(&j, &in, &r);
-    first = j;
-    s = run_search(&j, &r, room);
+    s = run_search(j, &r, room);
     put_layouts(&b, &s, in.format);
     note("%zu layouts were tried", s.tried);
     out_put(b.p, b.n);
@@ -279,7 +277,7 @@ search_main(int argc, char **argv)
     ranges_free(&r);
     out_done();
     if (s.n == 0)
-        refuse_search(&s, &first);
+        refuse_search(&s, &j);
     free(s.best);
     return 0;
 }

@@ -73,32 +73,24 @@ shape_from_config(struct shape *s, const struct config *c,
 }
 
 static int
-refuse_shape_type(const char *type, struct err *e)
-{
-    struct buf b = { 0 };
-
-    shape_family_names(&b);
-    err_set(e, EX_INPUT,
-        "model_type: %.30s is not known: give a file of sizes without "
-        "model_type, or one of %s, %s",
-        SHOWN(type), family_names(0), b.p);
-    buf_release(&b);
-    return -1;
-}
-
-static int
 shape_from_json(struct shape *s, json_t *j, struct err *e)
 {
     const char *type = js_text_of(j, "model_type");
     struct shape_family f;
     struct block_shape *b;
     struct config c;
+    struct buf known = { 0 };
     int r;
 
     if (*type == '\0' || shape_family(&f, j)) {
         r = shape_from_sizes(s, j, e);
     } else if (family_named(type) == NULL) {
-        r = refuse_shape_type(type, e);
+        shape_family_names(&known);
+        r = err_set(e, EX_INPUT,
+            "model_type: %.30s is not known: give a file of sizes without "
+            "model_type, or one of %s, %s",
+            SHOWN(type), family_names(0), known.p);
+        buf_release(&known);
     } else if ((r = config_from_json(&c, j, e)) == 0) {
         b = xcalloc(c.L, sizeof *b);
         if ((r = config_blocks(&c, j, b, e)) == 0)

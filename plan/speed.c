@@ -173,22 +173,10 @@ attention_rate(struct pool *pool, size_t T, size_t D)
     const size_t H = pool_size(pool), d = H * D;
     float *x = new_numbers(T * (10 * d + H));
     uint32_t *first = xcalloc(T, sizeof *first);
-    struct attention_pass s = { .pool = pool,
-        .a = { .T = T,
-            .Tp = T,
-            .H = H,
-            .KV = H,
-            .D = D,
-            .ld = 3 * d,
-            .ldo = d,
-            .q = x,
-            .k = x + d,
-            .v = x + 2 * d,
-            .first = first,
-            .out = x + 3 * T * d,
-            .lse = x + 10 * T * d },
-        .dout = x + 4 * T * d,
-        .dqkv = x + 5 * T * d };
+    struct attention_pass s = { pool,
+        { T, T, H, H, D, 3 * d, d, x, x + d, x + 2 * d, first, x + 3 * T * d,
+            x + 10 * T * d, 0.0f, NULL, NULL, 0.0f, NULL },
+        x + 4 * T * d, x + 5 * T * d, NULL };
     double rate;
 
     s.scratch = new_numbers(H * attn_scratch(&s.a));

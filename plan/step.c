@@ -155,7 +155,8 @@ ranks_near(const struct job *j, double inner)
 
 /* Time of a pass through a part of a block, in forward passes through it:
  * forward 1, backward 2, recomputation 1 or, with RECOMPUTE_PRODUCTS, `again`.
- */
+ * That is AGAIN for products, as every second one is computed again. */
+#define AGAIN 0.5
 static double
 forward_times(const struct job *j, double again)
 {
@@ -163,14 +164,6 @@ forward_times(const struct job *j, double again)
         (j->recompute == RECOMPUTE_FULL              ? 1.0
                 : j->recompute == RECOMPUTE_PRODUCTS ? again
                                                      : 0.0);
-}
-
-/* Time of a pass through products, in forward passes.  RECOMPUTE_PRODUCTS
- * computes every second product again. */
-static double
-product_times(const struct job *j)
-{
-    return forward_times(j, 0.5);
 }
 
 /* Parameters of a block's matrices on a rank. */
@@ -227,8 +220,8 @@ product_time(const struct job *j)
     const struct shape *s = &j->student;
 
     if (j->adapters > 0) /* no gradients of weights */
-        return (product_times(j) - 1.0) * forward_products(j, s, 1.0);
-    return product_times(j) * forward_products(j, s, 1.0) +
+        return (forward_times(j, AGAIN) - 1.0) * forward_products(j, s, 1.0);
+    return forward_times(j, AGAIN) * forward_products(j, s, 1.0) +
         (8.0 + j->weight_bytes) * block_weights(j, s) / memory_rate(j);
 }
 
@@ -305,7 +298,7 @@ static double
 tensor_time(const struct job *j)
 {
     const double times =
-        2.0 * (product_times(j) - 1.0) + (j->sequence > 0 ? 1.0 : 0.0);
+        2.0 * (forward_times(j, AGAIN) - 1.0) + (j->sequence > 0 ? 1.0 : 0.0);
 
     return reduced_states(j, j->student.d, times);
 }
@@ -366,7 +359,7 @@ expert_time(const struct job *j)
 
     if (s->experts == 0.0)
         return 0.0;
-    return 2.0 * (product_times(j) - 1.0) *
+    return 2.0 * (forward_times(j, AGAIN) - 1.0) *
         (fmax(inside, outside) +
             gather_time(j, &r, tokens * s->active * s->d * j->act_bytes, 1.0));
 }

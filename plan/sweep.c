@@ -102,11 +102,11 @@ set_key(struct job *j, const char *name, const char *value)
 }
 
 void
-ranges_set(struct job *j, const struct ranges *r)
+ranges_set(struct job *j, const struct ranges *r, size_t n, size_t which)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (r->v[i].n == 1)
-            set_key(j, r->v[i].key->name, r->v[i].value[0]);
+        if (r->v[i].n == n)
+            set_key(j, r->v[i].key->name, r->v[i].value[which]);
 }
 
 const struct key *
