@@ -61,22 +61,26 @@ struct product {
     float *c;
 };
 
-/* Tasks divide rows in parts of ROWS, columns in two or more of up to COLS. */
-enum { ROWS = 512, COLS = 576 };
+/* Columns of the parts that tasks divide a product in, which have up to ROWS
+ * rows.  As in lib/model, there are two parts or more, whose weights fit a cache
+ * or which are wide enough to copy their input for. */
+enum { ROWS = 512 };
 
 static size_t
-part_of_columns(size_t n)
+part_of_columns(const struct product *p)
 {
-    const size_t parts = n > 2 * COLS ? (n + COLS - 1) / COLS : 2;
+    const size_t least = kern_rounds() ? 768 : 192, fit = 884736 / p->k;
+    const size_t most = fit < least ? least : fit > 1024 ? 1024 : fit;
+    const size_t parts = p->n > 2 * most ? (p->n + most - 1) / most : 2;
 
-    return (n / parts + 15) / 16 * 16;
+    return (p->n / parts + 15) / 16 * 16;
 }
 
 static void
 product_task(void *ctx, size_t task, size_t worker)
 {
     const struct product *p = ctx;
-    const size_t cols = part_of_columns(p->n);
+    const size_t cols = part_of_columns(p);
     const size_t across = (p->n + cols - 1) / cols;
     const size_t row = task / across * ROWS, col = task % across * cols;
 
@@ -100,7 +104,7 @@ pass_products(void *ctx)
     struct product_pass *s = ctx;
 
     for (int i = 0; i < 3; i++) {
-        const size_t cols = part_of_columns(s->p[i].n);
+        const size_t cols = part_of_columns(&s->p[i]);
 
         pool_run(s->pool,
             (s->p[i].m + ROWS - 1) / ROWS * ((s->p[i].n + cols - 1) / cols),

@@ -63,10 +63,11 @@ done
 
 # --- the page names every family
 awk '{ gsub(/[ ,]+/, "\n"); print }' "$top/man/plan-cluster.1" >words
-sed -n 's/^    { "\([a-z0-9_]*\)", [124],.*/\1/p' "$top/plan/families.c" |
-    while read -r family; do
-        grep -Fqx -e "$family" words || echo "$family"
-    done >missing
+sed -n 's/^    "\([a-z0-9_]*\)": \[[124],.*/\1/p' "$top/plan/families.json" >named
+equal 'families.json has 22 families' "$(grep -c . named)" 22
+while read -r family; do
+    grep -Fqx -e "$family" words || echo "$family"
+done <named >missing
 equal 'plan-cluster.1 names every family' "$(cat missing)" ''
 
 # --- refused
