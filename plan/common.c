@@ -39,8 +39,8 @@ common_job(struct job *j, const struct common *in, struct ranges *r,
     ranges_set(j, r, 1, 0);
 }
 
-/* Set j->anchor from text, "step=SECONDS,key=value,...": a measured step of a job
- * that differs from j in these keys. */
+/* Set j->anchor from text, "step=SECONDS,key=value,...": the measured step of a
+ * job that differs from j in these keys. */
 static void
 set_anchor(struct job *j, const char *text)
 {

@@ -1,6 +1,6 @@
-/* Families of models by model_type: see families.h.  families.json has them, and
- * the keys of config.json that matter.  Sources are the classes of transformers;
- * scripts/oracle/plan_params.py counts their parameters. */
+/* Families of models by model_type: see families.h.  families.json has them and
+ * the keys of config.json that matter.  Its sources are the classes of
+ * transformers; scripts/oracle/plan_params.py counts their parameters. */
 #include "families.h"
 #include "shipped.h"
 #include "base/text.h"

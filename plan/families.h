@@ -49,8 +49,8 @@ void shape_family_names(struct buf *b);
  * by keys such as attention_bias.  -1 and *e. */
 int shape_contents(unsigned *contents, const json_t *j, struct err *e);
 /* Check that every key of the configuration is read or changes no size.  sizes:
- * names of the keys that the caller reads, with blanks between them.  -1 and *e: a
- * key is not known, or its value is not supported. */
+ * names of the keys that the caller reads, with blanks between them.  -1 and
+ * *e: a key is not known, or its value is not supported. */
 int shape_check_keys(const json_t *j, const char *sizes, struct err *e);
 
 /* Set the shape from the sizes in a config.json of a family that families.h

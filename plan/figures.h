@@ -34,8 +34,8 @@ const char *figure_formula(const struct figure *f, const char *part);
 enum { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_BARS };
 extern const char *const figure_formats[], *const table_formats[];
 /* Append all figures as text, TSV or JSON, with their units and the formulas of
- * a part of figures.json, "run" or "cluster"; NULL: without formulas.  In JSON a
- * value that is not finite is null. */
+ * a part of figures.json, "run" or "cluster"; NULL: without formulas.  A value
+ * that is not finite is null in JSON. */
 void figures_put(struct buf *b, const struct figures *f, int format,
     const char *formulas);
 /* Append v right-aligned in `columns` columns, then the unit of f, as text. */

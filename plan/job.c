@@ -43,7 +43,7 @@ enum { KEYS = sizeof places / sizeof *places };
 
 /* Set the members of a key but its place from its entry of keys.json. */
 static void
-read_key(struct key *k, const json_t *j)
+read_job_key(struct key *k, const json_t *j)
 {
     const json_t *range = json_object_get(j, "range");
     const json_t *words = json_object_get(j, "words");
@@ -66,7 +66,7 @@ job_keys(void)
     static struct key keys[KEYS + 1];
 
     for (size_t i = 0; i < KEYS && keys[KEYS - 1].name == NULL; i++) {
-        read_key(&keys[i],
+        read_job_key(&keys[i],
             json_object_get(shipped_json("keys.json"), places[i].name));
         keys[i].at = places[i].at;
         keys[i].machine = places[i].at >= offsetof(struct job, m) &&

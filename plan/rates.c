@@ -61,7 +61,7 @@ rates_at(const struct rates *r, double a, double b)
 /* Read a list of n numbers from lo to hi; rising 1: each above the one before
  * it.  -1: it is no such list. */
 static int
-read_numbers(double *v, size_t n, double lo, double hi, int rising,
+read_table_numbers(double *v, size_t n, double lo, double hi, int rising,
     const json_t *list)
 {
     for (size_t i = 0; i < n; i++) {
@@ -87,11 +87,11 @@ rates_read(struct rates *r, enum rates_of which, const json_t *j, struct err *e)
             continue;
         r->n[i] = json_array_size(list);
         if (r->n[i] > RATES_SIZES ||
-            read_numbers(r->size[i], r->n[i], 1.0, 1e12, 1, list) < 0)
+            read_table_numbers(r->size[i], r->n[i], 1.0, 1e12, 1, list) < 0)
             return err_set(e, EX_INPUT, "%s.%s: give up to %d rising sizes",
                 names[which][0], axis, RATES_SIZES);
     }
-    if (read_numbers(r->share, r->n[0] * r->n[1], 1e-6, 1e3, 0,
+    if (read_table_numbers(r->share, r->n[0] * r->n[1], 1e-6, 1e3, 0,
             json_object_get(j, "share")) < 0)
         return err_set(e, EX_INPUT,
             "%s.share: give %zu numbers from 1e-6 to 1000, one for each size",

@@ -61,9 +61,9 @@ struct product {
     float *c;
 };
 
-/* Columns of the parts that tasks divide a product in, which have up to ROWS
- * rows.  As in lib/model, there are two parts or more, whose weights fit a cache
- * or which are wide enough to copy their input for. */
+/* Columns of the parts, of up to ROWS rows, that tasks divide a product in.  As
+ * in lib/model, a product has two parts or more.  The weights of a part fit a
+ * cache, or the part is wide, as it copies its input. */
 enum { ROWS = 512 };
 
 static size_t
@@ -114,7 +114,7 @@ pass_products(void *ctx)
 
 /* TFLOP/s of passes of `rows` rows through a matrix of n x n. */
 static double
-product_rate(struct pool *pool, size_t rows, size_t n)
+matrix_rate(struct pool *pool, size_t rows, size_t n)
 {
     float *x = new_numbers(rows * n), *w = new_numbers(n * n);
     float *y = new_numbers(rows * n), *dw = new_numbers(n * n);
@@ -206,6 +206,6 @@ speed_table(struct rates *r, int attention, struct pool *pool, int quick)
     if (quick)
         r->n[0] = r->n[1] = 2;
     for (size_t i = 0; i < r->n[0] * r->n[1]; i++)
-        r->share[i] = (attention ? attention_rate : product_rate)(pool,
+        r->share[i] = (attention ? attention_rate : matrix_rate)(pool,
             (size_t)r->size[0][i / r->n[1]], (size_t)r->size[1][i % r->n[1]]);
 }
