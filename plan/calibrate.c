@@ -27,7 +27,8 @@
 
 /* ---- each rank alone ---- */
 
-/* Speeds in one type of products, TFLOP/s; peak: of the fastest products. */
+/* TFLOP/s of products and attention in one type, by size; peak: of the fastest
+ * product. */
 struct type_speed {
     double peak;
     struct rates products, attention;
@@ -122,7 +123,8 @@ exchange(void *ctx)
     }
 }
 
-/* Seconds of an exchange beyond `latency`, but at least half of it all. */
+/* Seconds that an exchange takes, without `latency`; if latency is more than
+ * half of them, half. */
 static double
 exchange_time(struct exchange *c, int kind, size_t bytes, double latency)
 {

@@ -41,7 +41,8 @@ static const struct {
     MACHINE(device_watts), MACHINE(node_watts) };
 enum { KEYS = sizeof places / sizeof *places };
 
-/* Set the members of a key but its place from its entry of keys.json. */
+/* Set the members of a key, except its place in struct job, from its entry in
+ * keys.json. */
 static void
 read_job_key(struct key *k, const json_t *j)
 {

@@ -80,9 +80,9 @@ const struct key *job_keys(void);
 /* Set the defaults of all keys; the models and the machine are empty. */
 void job_init(struct job *j);
 /* Set the figures and tables of j->m from a shipped machine or a file, whose
- * figures are [number, "source"].  Figures and tables that the file may and
- * does leave out keep their values.  Dies if another figure is missing, if one
- * is unknown, or if one has no source. */
+ * figures are [number, "source"].  Optional figures and tables keep their
+ * values if the file does not have them.  Dies if a figure that is not optional
+ * is missing, if a figure is unknown, or if one has no source. */
 void machine_open(struct job *j, const char *name);
 /* Find a key by name; NULL: there is none. */
 const struct key *job_key(const char *name);
