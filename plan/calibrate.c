@@ -34,7 +34,8 @@ struct type_speed {
     struct rates products, attention;
 };
 
-/* Measure in the type that `compute` names.  0: there are no kernels for it. */
+/* Measure products and attention in the type `compute`.  Returns 0 if this
+ * machine has no fast kernels for it. */
 static int
 measure_type(struct type_speed *s, const char *compute, struct pool *pool,
     int quick)
@@ -98,8 +99,9 @@ copy_rate(struct pool *pool)
 
 /* ---- ranks together ---- */
 
-/* An exchange of `bytes` bytes a rank.  PING: between ranks 0 and 1, there and
- * back, while other ranks wait. */
+/* What is timed between ranks.  PING: ranks 0 and 1 send `bytes` bytes to each
+ * other, one after the other, while other ranks wait.  GATHER, REDUCE: an
+ * all-gather or a reduce-scatter, with `bytes` bytes for each rank. */
 struct exchange {
     const struct dist_group *g;
     enum { PING, GATHER, REDUCE } kind;
@@ -128,16 +130,14 @@ exchange(void *ctx)
 static double
 exchange_time(struct exchange *c, int kind, size_t bytes, double latency)
 {
+    const size_t times = bytes > 65536 ? 4 : kind == PING ? 1000 : 16;
     double t;
 
     c->kind = kind;
     c->bytes = bytes;
     for (size_t i = 0; i <= c->g->n; i++)
         c->at[i] = i * (bytes / sizeof *c->x);
-    t = speed_time(c->g, exchange, c,
-        bytes > 65536                      ? 4
-            : bytes < 1024 && kind == PING ? 1000
-                                           : 16);
+    t = speed_time(c->g, exchange, c, times);
     return fmax(t - latency, t / 2.0);
 }
 

@@ -39,8 +39,9 @@ common_job(struct job *j, const struct common *in, struct ranges *r,
     ranges_set(j, r, 1, 0);
 }
 
-/* Set j->anchor from text, "step=SECONDS,key=value,...": the measured step of a
- * job that differs from j in these keys. */
+/* Set j->anchor to measured / predicted time of a step of the user's software.
+ * text is "step=SECONDS,key=value,...": the measured time, and the keys by
+ * which the measured job differs from *j. */
 static void
 set_anchor(struct job *j, const char *text)
 {

@@ -56,9 +56,9 @@ struct common {
 /* Die (EX_USAGE) if no model is named, if --top is given without a teacher or,
  * with `ranks`, if no machine is named. */
 void common_check(const struct common *in, int ranks);
-/* Set *j from the options, the machine if one is named, and the n operands
- * key=value; keys with several values are only read into *r, which the caller
- * gives to ranges_free.  Dies on errors. */
+/* Set *j from the options, the machine if one is named, and the operands
+ * "key=value".  Operands with several values change nothing in *j.  All n
+ * operands are read into *r; free it by ranges_free.  Dies on errors. */
 void common_job(struct job *j, const struct common *in, struct ranges *r,
     char **operand, size_t n);
 /* Print a note of models, machine and keys: batch, length, nodes, keys that an

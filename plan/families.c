@@ -10,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part of families.json: "families", with norms and contents of each;
- * "switches", keys that switch contents on or off; "fixed", keys with the only
- * value that is supported, as JSON; "harmless", keys that change no number of
- * parameters and that lib/model does not take in every family. */
+/* Find a part of families.json by name:
+ *   families  for each family, the number of norms of a block and SHAPE_* words
+ *   switches  for each key of config.json that is true or false, the SHAPE_*
+ *             words that it adds or takes away
+ *   fixed     for each key, the values that are supported, as JSON
+ *   harmless  keys that change no number of parameters and that
+ *             config_key_idle does not know */
 static json_t *
 table_part(const char *name)
 {

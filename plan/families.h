@@ -53,10 +53,10 @@ int shape_contents(unsigned *contents, const json_t *j, struct err *e);
  * *e: a key is not known, or its value is not supported. */
 int shape_check_keys(const json_t *j, const char *sizes, struct err *e);
 
-/* Set the shape from the sizes in a config.json of a family that families.h
- * knows.  Without model_type it is a file of sizes, which may also have the
- * keys mlp_matrices and dropout.  -1 and *e: a key that matters is missing or
- * not known, or the sizes are impossible. */
+/* Set *s from the sizes in j, a config.json.  Its model_type must be a family
+ * of families.json.  If it has none, j may also have the keys mlp_matrices and
+ * dropout.  -1 and *e: a key that matters is missing or not known, or the sizes
+ * are impossible. */
 int shape_from_sizes(struct shape *s, const json_t *j, struct err *e);
 
 /* Compare the shape with model.safetensors.index.json, or the header of

@@ -45,8 +45,8 @@ figure_sum(const struct figures *f, const char *prefix)
     return sum;
 }
 
-/* Unit (0) or formula (1) of a figure by a part of figures.json; NULL: the part
- * does not have it. */
+/* The unit (which 0) or formula (which 1) of a figure in a part of
+ * figures.json.  NULL: the part does not have the figure. */
 static const char *
 figure_word(const struct figure *f, const char *part, size_t which)
 {
@@ -57,7 +57,7 @@ figure_word(const struct figure *f, const char *part, size_t which)
             which));
 }
 
-/* A figure has the same unit in all parts. */
+/* The unit of a figure; "cluster" and "run" of figures.json have the same. */
 static const char *
 figure_unit(const struct figure *f)
 {

@@ -1,5 +1,5 @@
 /* Figures that plan prints: numbers with names, in the order in which they were
- * added.  figures.json has the unit and the formula of each. */
+ * added.  figures.json has each figure's unit and formula. */
 #ifndef PLAN_FIGURES_H
 #define PLAN_FIGURES_H
 

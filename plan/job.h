@@ -57,7 +57,7 @@ struct job {
     double teacher_at; /* enum teacher; its key is "teacher" */
     double compute;    /* enum compute */
     double sequence, flash, top, overlap, unfused, adapters;
-    double weight_bytes, grad_bytes, state_bytes, act_bytes; /* of a number */
+    double weight_bytes, grad_bytes, state_bytes, act_bytes;
     double logits, gather_gbs, anchor, spread, tokens, price;
 };
 
@@ -68,11 +68,11 @@ struct key {
     const char *name;
     size_t at; /* offset in struct job */
     double lo, hi;
-    int whole;                    /* 1: whole numbers only */
+    int whole;                    /* 1: the value must be a whole number */
     const char *words[KEY_WORDS]; /* ended by NULL; [0] NULL: no words */
     const char *help;
-    int machine, optional; /* 1: a figure of the machine; 1: its file may leave
-                            * it out */
+    int machine;  /* 1: a figure of the machine */
+    int optional; /* 1: a machine's file may leave the key out */
 };
 /* All keys, by keys.json; the last has the name NULL. */
 const struct key *job_keys(void);

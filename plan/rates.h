@@ -30,8 +30,9 @@ struct rates {
     double share[RATES_SIZES * RATES_SIZES]; /* [n[0],n[1]] */
 };
 
-/* The share at sizes a and b, interpolated on logarithmic scales, or that of
- * the nearest size where one is outside of the table.  1: there is no table. */
+/* The share at size a of the first axis and b of the second, interpolated on
+ * logarithmic scales.  A size beyond the table's counts as the nearest of them.
+ * Returns 1 if there is no table. */
 double rates_at(const struct rates *r, double a, double b);
 /* Find a table by its name in a machine's file; RATES: there is none. */
 enum rates_of rates_named(const char *name);

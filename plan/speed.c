@@ -1,6 +1,6 @@
 /*
- * Speeds by size: see speed.h.  Products and attention are cut into tasks about
- * as student cuts them.
+ * Speeds by size: see speed.h.  The columns of a product are cut into tasks as
+ * lib/model cuts them.
  */
 #include "speed.h"
 #include "base/clock.h"
@@ -8,6 +8,7 @@
 #include "base/median.h"
 #include "kern/attn.h"
 #include "kern/kern.h"
+#include "model/forward.h"
 
 #include <stdlib.h>
 
@@ -30,7 +31,8 @@ speed_time(const struct dist_group *g, void (*run)(void *ctx), void *ctx,
     return median(t, TAKES);
 }
 
-/* TFLOP/s of work of `flop` FLOP.  A measurement has 4 GFLOP or more. */
+/* Measure the TFLOP/s of run(ctx), which computes `flop` FLOP.  A measurement
+ * repeats it until 4 GFLOP or more are done. */
 static double
 flop_rate(void (*run)(void *ctx), void *ctx, double flop)
 {
@@ -51,8 +53,9 @@ new_numbers(size_t n)
 
 /* ---- products ---- */
 
-/* A product c [m,n] of depth k.  Its rows begin row_step numbers after one
- * another in a, its columns col_step in b; leading dimensions are n. */
+/* A product c [m,n] of depth k.  The numbers of a for row i of c begin at a + i
+ * row_step, those of b for column j at b + j col_step.  All leading dimensions
+ * are n. */
 struct product {
     void (*gemm)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const float *b, size_t ldb, int add, float *c, size_t ldc);
@@ -61,27 +64,15 @@ struct product {
     float *c;
 };
 
-/* Columns of the parts, of up to ROWS rows, that tasks divide a product in.  As
- * in lib/model, a product has two parts or more.  The weights of a part fit a
- * cache, or the part is wide, as it copies its input. */
+/* Most rows of a task. */
 enum { ROWS = 512 };
-
-static size_t
-part_of_columns(const struct product *p)
-{
-    const size_t least = kern_rounds() ? 768 : 192, fit = 884736 / p->k;
-    const size_t most = fit < least ? least : fit > 1024 ? 1024 : fit;
-    const size_t parts = p->n > 2 * most ? (p->n + most - 1) / most : 2;
-
-    return (p->n / parts + 15) / 16 * 16;
-}
 
 static void
 product_task(void *ctx, size_t task, size_t worker)
 {
     const struct product *p = ctx;
-    const size_t cols = part_of_columns(p);
-    const size_t across = (p->n + cols - 1) / cols;
+    const size_t cols = part_cols(p->n, p->k);
+    const size_t across = part_count(p->n, p->k);
     const size_t row = task / across * ROWS, col = task % across * cols;
 
     (void)worker;
@@ -91,8 +82,8 @@ product_task(void *ctx, size_t task, size_t worker)
         p->n);
 }
 
-/* A pass through a matrix w: y = x w^T, dx = x w and dw = x^T x, where x stands
- * for the gradient too. */
+/* A forward and backward pass through a matrix w: y = x w^T, dx = dy w and dw =
+ * dy^T x.  x is used as dy too, and y as dx. */
 struct product_pass {
     struct pool *pool;
     struct product p[3];
@@ -104,15 +95,15 @@ pass_products(void *ctx)
     struct product_pass *s = ctx;
 
     for (int i = 0; i < 3; i++) {
-        const size_t cols = part_of_columns(&s->p[i]);
+        struct product *p = &s->p[i];
 
-        pool_run(s->pool,
-            (s->p[i].m + ROWS - 1) / ROWS * ((s->p[i].n + cols - 1) / cols),
-            product_task, &s->p[i]);
+        pool_run(s->pool, (p->m + ROWS - 1) / ROWS * part_count(p->n, p->k),
+            product_task, p);
     }
 }
 
-/* TFLOP/s of passes of `rows` rows through a matrix of n x n. */
+/* Measure the TFLOP/s of forward and backward passes of `rows` rows through a
+ * matrix of n x n. */
 static double
 matrix_rate(struct pool *pool, size_t rows, size_t n)
 {
@@ -168,9 +159,10 @@ pass_attention(void *ctx)
     pool_run(s->pool, s->a.H, attend_back_task, s);
 }
 
-/* TFLOP/s of a row of T tokens with a head of D numbers for each thread; T is a
- * multiple of ATTN_TILE.  The FLOP are those that predictions count: two
- * products forward and five backward, of the keys that the mask leaves. */
+/* Measure the TFLOP/s of attention, forward and backward, on a row of T tokens
+ * with as many heads of D numbers as there are threads.  T is a multiple of
+ * ATTN_TILE.  The FLOP are those that predictions count: two products forward
+ * and five backward, of the keys that the mask leaves. */
 static double
 attention_rate(struct pool *pool, size_t T, size_t D)
 {

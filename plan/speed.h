@@ -14,9 +14,9 @@
 double speed_time(const struct dist_group *g, void (*run)(void *ctx), void *ctx,
     size_t times);
 
-/* Set a table of TFLOP/s, in place of shares, of forward and backward passes
- * through square matrices or, attention 1, of attention.  quick: of small sizes
- * only. */
+/* Measure forward and backward passes by size: through square matrices or, if
+ * attention is 1, of attention.  r->share gets TFLOP/s.  quick 1: measure only
+ * the two smallest sizes of each axis. */
 void speed_table(struct rates *r, int attention, struct pool *pool, int quick);
 
 #endif

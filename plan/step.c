@@ -41,7 +41,8 @@ peak_rate(const struct job *j)
     return 1e12 * (j->compute == COMPUTE_F8 ? j->m.bf16_tflops : job_peak(j));
 }
 
-/* A table for bfloat16, or the next one, for fp32. */
+/* The machine's table for the type of the products: `bf16`, or the table after
+ * it, which is for fp32. */
 static const struct rates *
 rates_in_type(const struct job *j, enum rates_of bf16)
 {
@@ -92,8 +93,9 @@ score_moves(const struct job *j, const struct shape *s)
 }
 
 /* Bytes that the forward pass of a block moves for a token, besides products.
- * Norms and additions read and write states of width d, gates or GELU the MLP's
- * channels, rotation queries and keys, and experts their tokens. */
+ * Norms and additions read and write states of width d.  Gates or GELU read and
+ * write the MLP's channels.  The rotation reads and writes queries and keys.
+ * Experts have their tokens copied to them and back. */
 static double
 block_moves(const struct job *j, const struct shape *s)
 {
@@ -155,7 +157,7 @@ ranks_near(const struct job *j, double inner)
 
 /* Time of a pass through a part of a block, in forward passes through it:
  * forward 1, backward 2, recomputation 1 or, with RECOMPUTE_PRODUCTS, `again`.
- * That is AGAIN for products, as every second one is computed again. */
+ * For products `again` is AGAIN, as every second product is computed again. */
 #define AGAIN 0.5
 static double
 forward_times(const struct job *j, double again)
@@ -174,8 +176,8 @@ block_weights(const struct job *j, const struct shape *s)
         s->experts * s->expert / (j->expert * job_expert_parts(j));
 }
 
-/* Seconds of the FLOP of a block's products in one forward pass.  load: experts
- * whose products a token's rank waits for. */
+/* Seconds of a block's products in one forward pass, without moving their
+ * matrices.  load: experts of a token, times the imbalance of expert ranks. */
 static double
 block_flop_time(const struct job *j, const struct shape *s, double load)
 {

@@ -23,7 +23,7 @@ struct ranges {
  * into *r, which the caller gives to ranges_free. */
 void ranges_read(struct ranges *r, char **operand, size_t n);
 void ranges_free(struct ranges *r);
-/* Set the keys that have n values to the one numbered `which`. */
+/* Set each key of *j that has exactly n values in *r to its value[which]. */
 void ranges_set(struct job *j, const struct ranges *r, size_t n, size_t which);
 /* The first key with several values; NULL: there is none. */
 const struct key *ranges_swept(const struct ranges *r);

@@ -44,11 +44,11 @@
     _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a), \
         _mm512_set1_epi32((int)0xffff0000)))
 
-/* For dot_sparse: vb has the mask of a row, 32 bits, in each lane.
- *   b_join    joins vectors of four masks to one vector
+/* For dot_sparse.  Each lane of a vb has the 32-bit mask of one row.
+ *   b_join    the masks of four vectors, each of four masks, in one vb
  *   b_places  the lowest four bits of a mask have two ones; returns the place
  *             (0 to 3) of the first plus 4 times the place of the second
- *   b_shift   shifts each mask right by n bits
+ *   b_shift   drops the lowest n bits of each mask, and moves the others down
  *   v_set4    repeats the four floats at p in each group of four lanes
  *   v_pick    lane i gets the float at place places[i] % 4 of its group in a */
 #define vb __m512i

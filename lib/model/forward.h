@@ -46,6 +46,12 @@ struct fwd *fwd_new_blocks(const struct model *m, struct pool *pool, size_t B,
 void fwd_free(struct fwd *f);
 size_t fwd_bytes(const struct fwd *f); /* memory it holds */
 
+/* A product with N columns and depth K, both above 0, is cut into parts.
+ * part_cols: columns of a part.  part_count: the number of parts, none of which
+ * is empty. */
+size_t part_cols(size_t N, size_t K);
+size_t part_count(size_t N, size_t K);
+
 /*
  * From this call on a piece may continue a stem (a prefix that several pieces
  * may share).  Each token also attends to the nstem tokens of its row from

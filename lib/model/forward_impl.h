@@ -31,12 +31,6 @@ struct cut {
 };
 struct cut cut_of(size_t T);
 
-/* A product with N columns and depth K, both above 0, is cut into parts.
- * part_cols: columns of a part.  part_count: the number of parts, none of which
- * is empty. */
-size_t part_cols(size_t N, size_t K);
-size_t part_count(size_t N, size_t K);
-
 /* Activations of a block, for B sequences. */
 struct acts {
     float *qkv;       /* [B,Tp,raw_width] q, k (both rotated), v, gates of the

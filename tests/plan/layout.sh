@@ -57,16 +57,13 @@ stages batch=4 virtual=3 && equal \
     'a stage stores no more passes than there are' \
     "$(value memory.activations)" $((4 * one))
 
-# The h100 without its table, and with two round constants
-sed -e '/"bf16_products"/,/^  }/d' -e 's/"matrix_eff": \[[0-9.]*/"matrix_eff": [0.833/' \
-    -e 's/"product_reads": \[0/"product_reads": [2/' \
-    "$top/plan/machines/h100.json" >plain.json
+plain=$top/tests/golden/plan/machine/plain.json
 
 # Blocks that the stages do not divide, as lib/model/stages.c deals them.  Of a
 # block 2336 parameters, and 416 bytes for each of 64 tokens; a vocabulary of 32.
 llama ten.json num_hidden_layers 10 vocab_size 32
 uneven() {
-    plan cluster -q -m ten.json --machine plain.json pipeline=4 batch=16 length=64 \
+    plan cluster -q -m ten.json --machine "$plain" pipeline=4 batch=16 length=64 \
         --format tsv "$@" >out 2>err
 }
 one=$((64 * 416))

@@ -15,10 +15,7 @@ near() {
         fail "$1: $2, not $3"
     fi
 }
-# The h100 without its table, and with two round constants
-sed -e '/"bf16_products"/,/^  }/d' -e 's/"matrix_eff": \[[0-9.]*/"matrix_eff": [0.833/' \
-    -e 's/"product_reads": \[0/"product_reads": [2/' \
-    "$top/plan/machines/h100.json" >plain.json
+plain=$top/tests/golden/plan/machine/plain.json
 by() { awk "BEGIN { printf \"%.12g\\n\", $1 }"; }
 
 # A block of 8 tokens on one device.  Products take 2304 weights, in three
@@ -26,7 +23,7 @@ by() { awk "BEGIN { printf \"%.12g\\n\", $1 }"; }
 # channels.
 llama own.json num_hidden_layers 1
 one() {
-    plan cluster -q -m own.json --machine plain.json devices=1 batch=1 length=8 \
+    plan cluster -q -m own.json --machine "$plain" devices=1 batch=1 length=8 \
         --format tsv "$@" >out 2>err
 }
 one product_reads=0
@@ -114,7 +111,7 @@ llama experts.json num_hidden_layers 1
 sed -i 's/"model_type": "llama",/"num_local_experts": 4, "num_experts_per_tok": 2,/' \
     experts.json
 mixture() {
-    plan cluster -q -m experts.json --machine plain.json batch=8 length=64 \
+    plan cluster -q -m experts.json --machine "$plain" batch=8 length=64 \
         --format tsv "$@" >out 2>err
 }
 table=$((1100 * 16))
@@ -144,7 +141,7 @@ fi
 llama eight.json num_hidden_layers 1
 sed -i 's/"model_type": "llama",/"num_local_experts": 8, "num_experts_per_tok": 2,/' \
     eight.json
-plan cluster -q -m eight.json --machine plain.json batch=8 length=64 expert=8 \
+plan cluster -q -m eight.json --machine "$plain" batch=8 length=64 expert=8 \
     tensor=2 --format tsv >out 2>err
 equal 'expert ranks that are all ranks have whole experts' \
     "$(value memory.weights)" \
@@ -152,7 +149,7 @@ equal 'expert ranks that are all ranks have whole experts' \
 
 # --- tables by size: shares of 1/4 to 1, a power of two for each axis
 tables() {
-    { sed '$d' plain.json | sed '$s/$/,/' && cat; } >sized.json
+    { sed '$d' "$plain" | sed '$s/$/,/' && cat; } >sized.json
 }
 sized() {
     plan cluster -q -m own.json --machine sized.json devices=1 batch=1 length=8 \
