@@ -149,15 +149,17 @@ round_task(void *ctx, size_t task, size_t worker)
             j->x + t * K, K);
 }
 
-/* Choose how many of `rows` rows a task has: a multiple of `step`, from 2 *
- * step to `most`, such that a thread has about EACH tasks. */
+/* Choose how many of `rows` rows a task has: a multiple of `step`, from `least`
+ * to `most`, such that a thread has EACH tasks or fewer. */
 static size_t
-task_size(const struct kvcache *k, size_t rows, size_t step, size_t most)
+task_size(const struct kvcache *k, size_t rows, size_t step, size_t least,
+    size_t most)
 {
     enum { EACH = 8 };
-    const size_t n = rows / (EACH * pool_size(k->f->pool)) / step * step;
+    const size_t n = rows / (EACH * pool_size(k->f->pool));
+    const size_t whole = (n + step - 1) / step * step;
 
-    return n < 2 * step ? 2 * step : n > most ? most : n;
+    return whole < least ? least : whole > most ? most : whole;
 }
 
 /* Compute an adapter's scale A x for KV_ROWS rows of x. */
@@ -176,7 +178,7 @@ low_task(void *ctx, size_t task, size_t worker)
 void
 kv_begin_products(struct kvcache *k, struct matjob *j, size_t n)
 {
-    size_t rows = 0, part = KV_PART;
+    size_t rows = 0, part;
     float *low = k->low;
     int ints = 0, whole = 0;
 
@@ -186,10 +188,14 @@ kv_begin_products(struct kvcache *k, struct matjob *j, size_t n)
         rows += j[i].w->rows;
     }
     if (ints) {
-        part = task_size(k, rows, INT_ROWS, 256);
+        part = task_size(k, rows, INT_ROWS, 2 * INT_ROWS, 256);
         pool_run(k->f->pool, (j->n + KV_ROWS - 1) / KV_ROWS, round_task, j);
     } else if (whole) {
-        part = task_size(k, rows, 48, 192);
+        part = task_size(k, rows, 48, 2 * 48, 192);
+    } else {
+        /* kern.dots_stored prefetches the rows that follow, which a thread
+         * should multiply itself. */
+        part = task_size(k, rows, KV_PART, KV_PART, rows);
     }
     for (size_t i = 0; i < n; i++) {
         j[i].part = part;
