@@ -270,19 +270,26 @@ dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
     }
 }
 
-/* Prefetch a part of the DOT_COLS rows of w after those from `row` on, to be
- * called while columns t..t+cols-1 of the latter are multiplied.  Rows follow
- * one another, so memory is read in order. */
+/* Prefetch a part of what is read after columns t..t+cols-1 of DOT_COLS rows of
+ * w, from `row` on: of each of these rows the next RUN bytes, or if there are
+ * none, of each of the rows that follow the first.  k: columns.  Runs of 64
+ * bytes take a third longer to come from memory on a Xeon (family 6, model
+ * 167). */
 static inline __attribute__((always_inline)) void
 dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
-    size_t t, size_t cols)
+    size_t t, size_t cols, size_t k)
 {
+    enum { RUN = 256 };
     static const size_t bits[] = { 32, 16, 16, 8 };
-    const unsigned char *p =
-        w->data + (row + DOT_COLS) * w->stride + t * bits[type] / 8 * DOT_COLS;
+    const size_t at = t * bits[type] / 8, next = at - at % RUN + RUN;
+    const size_t n = cols * bits[type] / 8 * DOT_COLS / RUN;
+    const unsigned char *p = w->data +
+        (row + at % RUN * DOT_COLS / RUN) * w->stride +
+        (next < k * bits[type] / 8 ? next : DOT_COLS * w->stride);
 
-    for (size_t j = 0; j < DOT_COLS * cols * bits[type] / 8; j += 64)
-        _mm_prefetch(p + j, _MM_HINT_T1);
+    for (size_t r = 0; r < n; r++, p += w->stride)
+        for (size_t j = 0; j < RUN; j += 64)
+            _mm_prefetch(p + j, _MM_HINT_T1);
 }
 
 /* Compute m rows of y for n <= DOT_COLS rows of w from `row` on.  Inlined with
@@ -308,7 +315,7 @@ dot_tile(int m, enum dot_type type, int ahead, size_t n, size_t k,
             end - t >= SPARSE_COLS)
             cols = SPARSE_COLS;
         if (ahead)
-            dot_prefetch(type, w, row, t, cols);
+            dot_prefetch(type, w, row, t, cols, k);
         UNROLL
         for (size_t g = 0; g < DOT_GROUPS; g++)
             if (g * VW < n)
