@@ -254,10 +254,7 @@ sample_largest(const float *z, size_t V)
 int
 sample_finite(const float *z, size_t V)
 {
-    for (size_t i = 0; i < V; i++)
-        if (!isfinite(z[i]))
-            return 0;
-    return 1;
+    return isfinite(kern.sumsq(z, V));
 }
 
 /* ---- log probabilities ---- */
