@@ -270,11 +270,11 @@ dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
     }
 }
 
-/* Prefetch a part of what is read after columns t..t+cols-1 of DOT_COLS rows of
- * w, from `row` on: of each of these rows the next RUN bytes, or if there are
- * none, of each of the rows that follow the first.  k: columns.  Runs of 64
- * bytes take a third longer to come from memory on a Xeon (family 6, model
- * 167). */
+/* While columns t..t+cols-1 of DOT_COLS rows of w, from `row` on, are
+ * multiplied, prefetch a part of what is read next: the next RUN bytes of each
+ * of these rows, or at their end the first RUN bytes of each of the rows after
+ * them.  k: columns.  On a Xeon (family 6, model 167) runs of 64 bytes come at
+ * 19 GB/s, of 256 at 24. */
 static inline __attribute__((always_inline)) void
 dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
     size_t t, size_t cols, size_t k)
