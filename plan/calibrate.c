@@ -99,9 +99,9 @@ copy_rate(struct pool *pool)
 
 /* ---- ranks together ---- */
 
-/* What is timed between ranks.  PING: ranks 0 and 1 send `bytes` bytes to each
- * other, one after the other, while other ranks wait.  GATHER, REDUCE: an
- * all-gather or a reduce-scatter, with `bytes` bytes for each rank. */
+/* What is timed between ranks.  PING: rank 0 sends `bytes` bytes to rank 1, and
+ * rank 1 sends them back.  GATHER: an all-gather of `bytes` bytes from each
+ * rank.  REDUCE: a reduce-scatter that leaves `bytes` bytes on each rank. */
 struct exchange {
     const struct dist_group *g;
     enum { PING, GATHER, REDUCE } kind;

@@ -11,12 +11,13 @@
 #include <string.h>
 
 /* Find a part of families.json by name:
- *   families  for each family, the number of norms of a block and SHAPE_* words
- *   switches  for each key of config.json that is true or false, the SHAPE_*
- *             words that it adds or takes away
- *   fixed     for each key, the values that are supported, as JSON
- *   harmless  keys that change no number of parameters and that
- *             config_key_idle does not know */
+ *   families  for each family: how many norms a block has, and its flags, as
+ *             words (contents_of)
+ *   switches  for each key of config.json that is true or false: the flags that
+ *             true sets and false clears
+ *   fixed     for each key of config.json: its supported values, as JSON
+ *   harmless  keys that are accepted and not used, besides those for which
+ *             config_key_idle is true */
 static json_t *
 table_part(const char *name)
 {
@@ -35,7 +36,7 @@ name_listed(const char *list, const char *name)
     return listed;
 }
 
-/* The SHAPE_* that a list of words means. */
+/* The flags SHAPE_* whose names, in small letters, are in a list of words. */
 static unsigned
 contents_of(const json_t *words)
 {

@@ -57,7 +57,7 @@ figure_word(const struct figure *f, const char *part, size_t which)
             which));
 }
 
-/* The unit of a figure; "cluster" and "run" of figures.json have the same. */
+/* The unit of a figure, from "cluster" in figures.json or else from "run". */
 static const char *
 figure_unit(const struct figure *f)
 {

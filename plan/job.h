@@ -68,7 +68,7 @@ struct key {
     const char *name;
     size_t at; /* offset in struct job */
     double lo, hi;
-    int whole;                    /* 1: the value must be a whole number */
+    int whole;                    /* 1: fractions are refused */
     const char *words[KEY_WORDS]; /* ended by NULL; [0] NULL: no words */
     const char *help;
     int machine;  /* 1: a figure of the machine */

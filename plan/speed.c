@@ -31,8 +31,8 @@ speed_time(const struct dist_group *g, void (*run)(void *ctx), void *ctx,
     return median(t, TAKES);
 }
 
-/* Measure the TFLOP/s of run(ctx), which computes `flop` FLOP.  A measurement
- * repeats it until 4 GFLOP or more are done. */
+/* Measure the TFLOP/s of run(ctx), which computes `flop` FLOP.  run is called
+ * so often that a measurement has at least 4 GFLOP. */
 static double
 flop_rate(void (*run)(void *ctx), void *ctx, double flop)
 {
@@ -159,10 +159,10 @@ pass_attention(void *ctx)
     pool_run(s->pool, s->a.H, attend_back_task, s);
 }
 
-/* Measure the TFLOP/s of attention, forward and backward, on a row of T tokens
- * with as many heads of D numbers as there are threads.  T is a multiple of
- * ATTN_TILE.  The FLOP are those that predictions count: two products forward
- * and five backward, of the keys that the mask leaves. */
+/* The TFLOP/s of causal attention, forward and backward, measured with one row
+ * of T tokens and one head of D numbers for each thread.  T is a multiple of
+ * ATTN_TILE.  As in plan's predictions, a forward pass has two products and a
+ * backward pass five, over the keys that a token attends to. */
 static double
 attention_rate(struct pool *pool, size_t T, size_t D)
 {

@@ -14,9 +14,9 @@
 double speed_time(const struct dist_group *g, void (*run)(void *ctx), void *ctx,
     size_t times);
 
-/* Measure forward and backward passes by size: through square matrices or, if
- * attention is 1, of attention.  r->share gets TFLOP/s.  quick 1: measure only
- * the two smallest sizes of each axis. */
+/* Fill r->share with measured TFLOP/s of forward and backward passes: through
+ * square matrices or, if attention is 1, through attention.  quick 1: the table
+ * has only the two smallest sizes of each axis. */
 void speed_table(struct rates *r, int attention, struct pool *pool, int quick);
 
 #endif

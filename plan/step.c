@@ -41,8 +41,8 @@ peak_rate(const struct job *j)
     return 1e12 * (j->compute == COMPUTE_F8 ? j->m.bf16_tflops : job_peak(j));
 }
 
-/* The machine's table for the type of the products: `bf16`, or the table after
- * it, which is for fp32. */
+/* The machine's table for products in bfloat16, which is number `bf16` of enum
+ * rates_of, or for products in fp32, which is number bf16 + 1. */
 static const struct rates *
 rates_in_type(const struct job *j, enum rates_of bf16)
 {
@@ -93,9 +93,9 @@ score_moves(const struct job *j, const struct shape *s)
 }
 
 /* Bytes that the forward pass of a block moves for a token, besides products.
- * Norms and additions read and write states of width d.  Gates or GELU read and
- * write the MLP's channels.  The rotation reads and writes queries and keys.
- * Experts have their tokens copied to them and back. */
+ * Norms and additions read and write states of width d.  The MLP's activation
+ * function reads and writes its channels.  RoPE reads and writes queries and
+ * keys.  An expert's tokens are copied together, and its output back. */
 static double
 block_moves(const struct job *j, const struct shape *s)
 {
@@ -155,9 +155,10 @@ ranks_near(const struct job *j, double inner)
 
 /* ---- seconds of a pass: block, head, weights, teacher ---- */
 
-/* Time of a pass through a part of a block, in forward passes through it:
- * forward 1, backward 2, recomputation 1 or, with RECOMPUTE_PRODUCTS, `again`.
- * For products `again` is AGAIN, as every second product is computed again. */
+/* The time of a forward and backward pass with recomputation, in units of the
+ * forward pass: 1 + 2 + what is recomputed.  That is 1 with RECOMPUTE_FULL and
+ * `again` with RECOMPUTE_PRODUCTS, which recomputes half of the products: AGAIN
+ * is their share. */
 #define AGAIN 0.5
 static double
 forward_times(const struct job *j, double again)

@@ -45,10 +45,10 @@
         _mm512_set1_epi32((int)0xffff0000)))
 
 /* For dot_sparse.  Each lane of a vb has the 32-bit mask of one row.
- *   b_join    the masks of four vectors, each of four masks, in one vb
+ *   b_join    makes a vb of four vectors that have four masks each
  *   b_places  the lowest four bits of a mask have two ones; returns the place
  *             (0 to 3) of the first plus 4 times the place of the second
- *   b_shift   drops the lowest n bits of each mask, and moves the others down
+ *   b_shift   mask >> n in each lane
  *   v_set4    repeats the four floats at p in each group of four lanes
  *   v_pick    lane i gets the float at place places[i] % 4 of its group in a */
 #define vb __m512i

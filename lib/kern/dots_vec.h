@@ -270,11 +270,12 @@ dot_put(vf s[DOT_GROUPS][DOT_ROWS], int m, size_t n, int add, float *y,
     }
 }
 
-/* While columns t..t+cols-1 of DOT_COLS rows of w, from `row` on, are
- * multiplied, prefetch a part of what is read next: the next RUN bytes of each
- * of these rows, or at their end the first RUN bytes of each of the rows after
- * them.  k: columns.  On a Xeon (family 6, model 167) runs of 64 bytes come at
- * 19 GB/s, of 256 at 24. */
+/* Prefetch for DOT_COLS rows of w, of k columns, from `row` on: to be called
+ * while columns t..t+cols-1 are multiplied.  By the time that RUN bytes of each
+ * row are multiplied, all calls together have prefetched the next RUN bytes of
+ * each row, or after the last column the first RUN bytes of the next DOT_COLS
+ * rows.  A Xeon (family 6, model 167) reads 24 GB/s so, and 19 with runs of 64
+ * bytes. */
 static inline __attribute__((always_inline)) void
 dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
     size_t t, size_t cols, size_t k)

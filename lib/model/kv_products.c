@@ -149,8 +149,8 @@ round_task(void *ctx, size_t task, size_t worker)
             j->x + t * K, K);
 }
 
-/* Choose how many of `rows` rows a task has: a multiple of `step`, from `least`
- * to `most`, such that a thread has EACH tasks or fewer. */
+/* The rows of a task, if `rows` rows are cut into EACH tasks for each thread.
+ * Rounded up to a multiple of `step`; at least `least`, at most `most`. */
 static size_t
 task_size(const struct kvcache *k, size_t rows, size_t step, size_t least,
     size_t most)
@@ -193,8 +193,8 @@ kv_begin_products(struct kvcache *k, struct matjob *j, size_t n)
     } else if (whole) {
         part = task_size(k, rows, 48, 2 * 48, 192);
     } else {
-        /* kern.dots_stored prefetches the rows that follow, which a thread
-         * should multiply itself. */
+        /* kern.dots_stored prefetches the rows after those that it multiplies:
+         * they should belong to the same task. */
         part = task_size(k, rows, KV_PART, KV_PART, rows);
     }
     for (size_t i = 0; i < n; i++) {

@@ -8,6 +8,7 @@
 #include "../lib/tap.h"
 
 #include <stdlib.h>
+#include <float.h>
 #include <string.h>
 
 enum { V = 60, SETTINGS = 8, DRAWS = 100000 };
@@ -195,7 +196,7 @@ test_edges(void)
     struct sampling how = SAMPLING_DEFAULTS;
     const struct sample_past none = { 0 },
                              ban = { .banned = banned, .nbanned = 1 };
-    const float bad[] = { 1.0f, NAN, 3.0f };
+    const float bad[] = { 1.0f, NAN, 3.0f }, large[] = { FLT_MAX, -FLT_MAX };
     double sum;
 
     how.temperature = 1.0;
@@ -214,6 +215,7 @@ test_edges(void)
         "a banned token is never chosen");
     ok(sample_finite(z, 3) && !sample_finite(bad, 3) && !sample_finite(z, 5),
         "logits that are not finite are found");
+    ok(sample_finite(large, 2), "the largest finite logits are finite");
 }
 
 static void

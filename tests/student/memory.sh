@@ -164,10 +164,10 @@ peak() {
     "$@" -o "$result" 2>err || { cat err; return 1; }
     number peak err
 }
-# least OUTPUT COMMAND: the smallest peak of four runs of one thread.  Of several
-# threads, who meets a task first decides whose work space is touched, which
-# changes a peak by 2 MB.  The pages that the system reads beside those of the
-# program that are needed add 0.7 MB in one run of six.
+# least OUTPUT COMMAND: the smallest peak of four runs with one thread.  With 2
+# threads peaks of the same command differ by 2 MB: a thread uses its work space
+# only if it gets a task that needs some.  In one run of six the system maps 0.7
+# MB more of the program's file.
 least() {
     for _ in 1 2 3 4; do peak "$@" -j 1; done | sort -n | head -n 1
 }
