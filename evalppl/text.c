@@ -6,14 +6,13 @@
 #include "base/mem.h"
 #include "cli/die.h"
 #include "cli/progress.h"
+#include "docs/lines.h"
 #include "eval/lmeval.h"
 #include "text/unicode.h"
 #include "format/json.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { TEXTS_MAX = 1 << 30 }; /* largest input, bytes */
 
 /* len(re.split(r"\s+", text)), in Python */
 static size_t
@@ -72,19 +71,52 @@ score_text(struct reader *r, struct lmeval *s, const char *text, size_t n,
     tok_ids_release(&ids);
 }
 
-/* Parse a line; dies unless it is an object with a text. */
-static json_t *
-line_text(const struct eval *e, const char *line, size_t n, size_t number)
+/* The texts of an input: their bytes one behind the other, each with a NUL. */
+struct texts {
+    struct buf bytes;
+    struct one_text {
+        size_t at, n;  /* in bytes */
+        size_t number; /* of the line, from 0 */
+    } * v;
+    size_t n;
+};
+
+/* Add the text of a line; dies unless it is an object with a text. */
+static void
+add_text(struct texts *t, const struct line_reader *l, const char *line,
+    size_t n)
 {
     struct err err;
     json_t *j = js_parse(line, n, &err);
+    const json_t *text = json_object_get(j, "text");
 
     if (j == NULL)
-        die(err.code, "%s: line %zu: %s", e->input, number, err.msg);
-    if (!json_is_string(json_object_get(j, "text")))
-        die(EX_INPUT, "%s: line %zu: no text in a field \"text\"", e->input,
-            number);
-    return j;
+        die(err.code, "%s: line %zu: %s", lines_name(l), lines_number(l),
+            err.msg);
+    if (!json_is_string(text))
+        die(EX_INPUT, "%s: line %zu: no text in a field \"text\"",
+            lines_name(l), lines_number(l));
+    t->v = xgrow_pow2(t->v, t->n, sizeof *t->v);
+    t->v[t->n++] = (struct one_text){ t->bytes.n, json_string_length(text),
+        lines_number(l) - 1 };
+    buf_add(&t->bytes, json_string_value(text), json_string_length(text) + 1);
+    json_decref(j);
+}
+
+static void
+read_texts(struct texts *t, const char *path)
+{
+    struct err err;
+    struct line_reader *l = lines_open(path, &err);
+    char *line;
+    size_t n;
+    int k = l != NULL ? 1 : -1;
+
+    while (k > 0 && (k = lines_next(l, &line, &n, &err)) > 0)
+        add_text(t, l, line, n);
+    if (k < 0)
+        die_err(&err);
+    lines_close(l);
 }
 
 static void
@@ -110,28 +142,21 @@ open_text(struct eval *e, struct lmeval *s)
         reader_tokenizer(e, &e->j[i]);
 }
 
-/* Score all lines, n bytes, by the models of one tokenizer. */
+/* Score all texts by the models of one tokenizer. */
 static void
-score_lines(struct eval *e, const char *all, size_t n)
+score_texts(struct eval *e, const struct texts *t)
 {
     struct reader r = { .e = e };
     struct lmeval s;
-    size_t number = 0;
 
     open_text(e, &s);
     reader_start(&r, e->c);
-    progress_begin("scoring", (double)n, "bytes");
-    for (const char *p = all; p < all + n; number++) {
-        const char *line = memchr(p, '\n', (size_t)(all + n - p));
-        const size_t len = (size_t)((line != NULL ? line : all + n) - p);
-        json_t *j = line_text(e, p, len, number + 1);
-        const json_t *text = json_object_get(j, "text");
+    progress_begin("scoring", (double)t->bytes.n, "bytes");
+    for (size_t i = 0; i < t->n; i++) {
+        const struct one_text *x = &t->v[i];
 
-        score_text(&r, &s, json_string_value(text), json_string_length(text),
-            number);
-        json_decref(j);
-        p += len + (line != NULL);
-        progress_at((double)(p - all), NULL);
+        score_text(&r, &s, t->bytes.p + x->at, x->n, x->number);
+        progress_at((double)(x->at + x->n), NULL);
     }
     reader_finish(&r);
     lmeval_close(&s);
@@ -140,15 +165,13 @@ score_lines(struct eval *e, const char *all, size_t n)
 void
 eval_text(struct eval *e, const char *path)
 {
-    struct err err;
-    char *all;
-    size_t n;
+    struct texts t = { 0 };
 
-    if (io_slurp(path, TEXTS_MAX, &all, &n, &err) < 0)
-        die_err(&err);
+    read_texts(&t, path);
     for (; e != NULL; e = e->also) {
         e->input = io_in_name(path);
-        score_lines(e, all, n);
+        score_texts(e, &t);
     }
-    free(all);
+    buf_release(&t.bytes);
+    free(t.v);
 }

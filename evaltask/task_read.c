@@ -1,10 +1,10 @@
 /* Items of a file of JSON lines; see task_read.h. */
 #include "task_read.h"
 #include "task_fill.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "docs/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,16 +177,6 @@ take_item(struct task *t, const json_t *j, size_t line, struct err *e)
     return r;
 }
 
-static int
-is_blank_line(const char *p, size_t n)
-{
-    while (n > 0 && strchr(" \t\r", *p) != NULL) {
-        p++;
-        n--;
-    }
-    return n == 0;
-}
-
 /* Add the item of a line, or skip it if it is bad.  -1 and *e: it is bad, and
  * skip_bad is 0. */
 static int
@@ -222,25 +212,18 @@ read_item(struct task *t, const char *text, size_t n, size_t line, int skip_bad,
 static int
 read_items(struct task *t, int skip_bad, struct err *e)
 {
-    char *text, *p;
-    size_t n, line = 0;
-    int r = 0;
+    struct line_reader *l = lines_open(t->path, e);
+    char *line;
+    size_t n;
+    int k = l != NULL ? 1 : -1;
 
-    if (io_slurp(t->path, JS_MAX, &text, &n, e) < 0)
-        return -1;
-    for (p = text; r == 0 && p < text + n;) {
-        char *nl = memchr(p, '\n', (size_t)(text + n - p));
-        char *end = nl != NULL ? nl : text + n;
-
-        line++;
-        if (!is_blank_line(p, (size_t)(end - p)))
-            r = read_item(t, p, (size_t)(end - p), line, skip_bad, e);
-        p = end + (nl != NULL);
-    }
-    free(text);
-    if (r == 0 && t->n == 0)
-        r = err_set(e, EX_INPUT, "%s: holds no items", t->path);
-    return r;
+    while (k > 0 && (k = lines_next(l, &line, &n, e)) > 0)
+        if (read_item(t, line, n, lines_number(l), skip_bad, e) < 0)
+            k = -1;
+    lines_close(l);
+    if (k == 0 && t->n == 0)
+        k = err_set(e, EX_INPUT, "%s: holds no items", t->path);
+    return k;
 }
 
 void

@@ -1,59 +1,32 @@
 /* Prompts of generate run; see prompts.h. */
 #include "prompts.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
+#include "docs/lines.h"
 #include "format/json.h"
 #include "gen/prompt.h"
 #include "text/unicode.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { LINES_UNKNOWN, LINES_JSON, LINES_PLAIN };
 
 struct prompts {
     const struct prompts_from *from;
     struct prompt_reader reader;
-    FILE *in; /* NULL: no file */
-    int kind; /* of lines */
-    char *line;
-    size_t cap;
-    size_t lines, given; /* lines read, prompts given */
+    struct line_reader *in; /* NULL: no file */
+    int kind;               /* of lines */
+    size_t given;           /* prompts given */
     size_t total;
 };
-
-/* Count a regular file's lines that are not blank, up to `most`, and rewind it.
- * Returns 0 for another file. */
-static size_t
-count_lines(FILE *f, size_t most)
-{
-    struct stat st;
-    size_t n = 0;
-    int c, seen = 0;
-
-    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode) ||
-        lseek(fileno(f), 0, SEEK_CUR) != 0)
-        return 0;
-    while (n < most && (c = getc(f)) != EOF) {
-        n += c == '\n' && seen;
-        seen = c != '\n' && (seen || !strchr(" \t\r", c));
-    }
-    n += n < most && seen;
-    rewind(f);
-    return n;
-}
 
 struct prompts *
 prompts_open(const struct prompts_from *from)
 {
     struct prompts *p = xcalloc(1, sizeof *p);
     struct err e;
-    int fd;
 
     p->from = from;
     p->reader = (struct prompt_reader){ .tok = from->tok,
@@ -65,21 +38,17 @@ prompts_open(const struct prompts_from *from)
     p->total = from->text != NULL ? 1 : from->count;
     if (from->file == NULL)
         return p;
-    if ((fd = io_open(from->file, &e)) < 0)
+    if ((p->in = lines_open(from->file, &e)) == NULL)
         die_err(&e);
-    if ((p->in = fdopen(fd, "r")) == NULL)
-        die(EX_SYS, "%s:", io_in_name(from->file));
-    p->total = count_lines(p->in, from->count);
+    p->total = lines_count(from->file, from->count);
     return p;
 }
 
 void
 prompts_close(struct prompts *p)
 {
-    if (p->in != NULL && p->in != stdin)
-        fclose(p->in);
+    lines_close(p->in);
     prompt_release(&p->reader);
-    free(p->line);
     free(p);
 }
 
@@ -157,31 +126,8 @@ read_prompt_line(struct prompts *p, struct prompt *q, const char *line,
         uni_repair(line, n, &text);
         q->record = json_pack("{s:s%}", p->from->field, text.p, text.n);
         buf_release(&text);
-        if (q->record == NULL)
-            return err_set(e, EX_INPUT, "has a NUL: give text");
     }
     return read_record(p, q, e);
-}
-
-/* Read the next line that is not blank into p->line.  Returns its length; 0:
- * there is none. */
-static size_t
-next_line(struct prompts *p)
-{
-    ssize_t n;
-
-    while ((n = getline(&p->line, &p->cap, p->in)) > 0) {
-        p->lines++;
-        while (n > 0 && strchr("\r\n", p->line[n - 1]) != NULL)
-            p->line[--n] = '\0';
-        if (strspn(p->line, " \t") < (size_t)n)
-            return (size_t)n;
-    }
-    if (ferror(p->in))
-        die(EX_SYS, "%s:", io_in_name(p->from->file));
-    if (p->given == 0)
-        die(EX_INPUT, "%s: holds no prompts", io_in_name(p->from->file));
-    return 0;
 }
 
 static struct prompt *
@@ -190,9 +136,23 @@ new_prompt(const struct prompts *p)
     struct prompt *q = xcalloc(1, sizeof *q);
 
     params_copy(&q->params, &p->from->params);
-    q->number = p->lines - (p->lines > 0);
-    q->line = p->lines;
+    q->line = p->in != NULL ? lines_number(p->in) : 0;
+    q->number = q->line - (q->line > 0);
     return q;
+}
+
+/* Read the next line of the file into *line, its n bytes.  0: there is none. */
+static int
+next_line(struct prompts *p, char **line, size_t *n)
+{
+    struct err e;
+    const int k = lines_next(p->in, line, n, &e);
+
+    if (k < 0)
+        die_err(&e);
+    if (k == 0 && p->given == 0)
+        die(EX_INPUT, "%s: holds no prompts", lines_name(p->in));
+    return k;
 }
 
 struct prompt *
@@ -201,17 +161,18 @@ prompts_next(struct prompts *p)
     const struct prompts_from *f = p->from;
     struct prompt *q;
     struct err e;
+    char *line = NULL;
     size_t n = 0;
     int r;
 
     if (p->given == (f->text != NULL ? 1 : f->count) ||
-        (p->in != NULL && (n = next_line(p)) == 0))
+        (p->in != NULL && next_line(p, &line, &n) == 0))
         return NULL;
     q = new_prompt(p);
     if (p->in != NULL) {
-        if (read_prompt_line(p, q, p->line, n, &e) < 0)
+        if (read_prompt_line(p, q, line, n, &e) < 0)
             die(e.code == EX_SYS ? EX_SYS : EX_INPUT, "%s: line %zu: %s",
-                io_in_name(f->file), p->lines, e.msg);
+                lines_name(p->in), q->line, e.msg);
     } else {
         const char *text = f->text != NULL ? f->text : "";
 

@@ -1,10 +1,10 @@
 /* Pairs of completions; see pairs.h. */
 #include "pairs.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/rng.h"
 #include "cli/die.h"
+#include "docs/lines.h"
 #include "format/json.h"
 #include "gen/conversations.h"
 
@@ -77,21 +77,21 @@ read_pair(struct pair_reader *r, const char *line, size_t n, struct err *e)
     return result;
 }
 
-/* Read all lines of the file's text; blank ones are skipped. */
+/* Read the pairs of all lines. */
 static void
-read_lines(struct pair_reader *r, const char *name, const char *text, size_t n)
+read_lines(struct pair_reader *r, struct line_reader *l)
 {
-    size_t line = 1;
     struct err e;
+    char *line;
+    size_t n;
+    int k;
 
-    for (const char *at = text, *end; at < text + n; at = end + 1, line++) {
-        end = memchr(at, '\n', (size_t)(text + n - at));
-        end = end != NULL ? end : text + n;
-        if (strspn(at, " \t\r") >= (size_t)(end - at))
-            continue;
-        if (read_pair(r, at, (size_t)(end - at), &e) < 0)
-            die(e.code, "%s: line %zu: %s", name, line, e.msg);
-    }
+    while ((k = lines_next(l, &line, &n, &e)) > 0)
+        if (read_pair(r, line, n, &e) < 0)
+            die(e.code, "%s: line %zu: %s", lines_name(l), lines_number(l),
+                e.msg);
+    if (k < 0)
+        die_err(&e);
 }
 
 /* Point the pairs to their ids, and hash everything. */
@@ -125,14 +125,11 @@ settle_pairs(struct pairs *p)
 void
 pairs_open(struct pairs *p, const struct pairs_from *from)
 {
-    const int standard = from->file == NULL || strcmp(from->file, "-") == 0;
-    const char *name = standard ? "<stdin>" : from->file;
     struct pair_reader r = { .from = from, .p = p };
     struct tokenizer *t;
     struct conversations c;
+    struct line_reader *l;
     struct err e;
-    char *text;
-    size_t n;
 
     *p = (struct pairs){ .given = 1 };
     if ((t = tok_open(from->tokenizer, &e)) == NULL ||
@@ -141,25 +138,25 @@ pairs_open(struct pairs *p, const struct pairs_from *from)
     if (conversations_open(&c, t, from->tokenizer, from->template, &e) < 0 &&
         e.code != EX_USAGE)
         die_err(&e);
-    if (io_slurp(standard ? "-" : from->file, SIZE_MAX, &text, &n, &e) < 0)
+    if ((l = lines_open(from->file, &e)) == NULL)
         die_err(&e);
     tok_hash(t, p->tokenizer);
     r.c = &c;
     r.s = tok_scratch_new(t);
-    read_lines(&r, name, text, n);
+    read_lines(&r, l);
     if (r.left_out > 0)
         note("%s: %zu pairs are left out: the prompt alone has %zu tokens or "
              "more (-T)",
-            name, r.left_out, from->T / 2);
+            lines_name(l), r.left_out, from->T / 2);
     if (p->n == 0)
-        die(EX_INPUT, "%s: has no pairs", name);
+        die(EX_INPUT, "%s: has no pairs", lines_name(l));
     settle_pairs(p);
     for (int k = 0; k < 2; k++)
         tok_ids_release(&r.ids[k]);
     tok_scratch_free(r.s);
     conversations_close(&c);
     tok_free(t);
-    free(text);
+    lines_close(l);
 }
 
 void

@@ -1,9 +1,9 @@
 /* Prompts; see prompts.h. */
 #include "prompts.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
+#include "docs/lines.h"
 #include "format/json.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ read_prompt(struct prompt *q, const char *line, size_t n,
     return read_answer(q, reader, e);
 }
 
-/* Add the prompt of a line, unless it is blank. */
+/* Add the prompt of a line. */
 static void
 add_prompt(struct prompts *p, const char *line, size_t n, size_t number,
     struct prompt_reader *reader)
@@ -51,12 +51,7 @@ add_prompt(struct prompts *p, const char *line, size_t n, size_t number,
     struct prompt *q;
     struct err e;
 
-    while (n > 0 && strchr(" \t\r", line[n - 1]) != NULL)
-        n--;
-    if (n == 0)
-        return;
-    if ((p->n & (p->n - 1)) == 0)
-        p->p = xreallocarray(p->p, p->n > 0 ? 2 * p->n : 1, sizeof *p->p);
+    p->p = xgrow_pow2(p->p, p->n, sizeof *p->p);
     q = &p->p[p->n++];
     memset(q, 0, sizeof *q);
     if (read_prompt(q, line, n, reader, &e) < 0)
@@ -69,21 +64,20 @@ add_prompt(struct prompts *p, const char *line, size_t n, size_t number,
 void
 prompts_read(struct prompts *p, const char *file, struct prompt_reader *reader)
 {
-    char *text;
+    struct line_reader *l;
     struct err e;
-    size_t n, number = 0;
+    char *line;
+    size_t n;
+    int k;
 
     *p = (struct prompts){ .file = file };
-    if (io_slurp(file, SIZE_MAX, &text, &n, &e) < 0)
+    if ((l = lines_open(file, &e)) == NULL)
         die_err(&e);
-    for (char *at = text, *end = text + n; at < end;) {
-        char *stop = memchr(at, '\n', (size_t)(end - at));
-
-        stop = stop != NULL ? stop : end;
-        add_prompt(p, at, (size_t)(stop - at), ++number, reader);
-        at = stop + 1;
-    }
-    free(text);
+    while ((k = lines_next(l, &line, &n, &e)) > 0)
+        add_prompt(p, line, n, lines_number(l), reader);
+    if (k < 0)
+        die_err(&e);
+    lines_close(l);
     if (p->n == 0)
         die(EX_INPUT, "%s: holds no prompts", file);
 }
