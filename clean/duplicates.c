@@ -125,7 +125,7 @@ add_band_keys(const struct duplicates *d, struct words *w, const struct fold *f,
     uint64_t value[MINHASH_MOST];
     const size_t row = d->o.rows * sizeof *value;
 
-    words_begin(w, f, text, n);
+    words_begin_each(w, f, text, n);
     if (minhash_text(&d->minhash, w, value) == 0)
         return;
     for (size_t i = 0; i < d->o.bands; i++)

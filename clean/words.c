@@ -6,7 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unicode/uchar.h>
 #include <unicode/unorm2.h>
+#include <unicode/uscript.h>
 #include <xxhash.h>
 
 #define BMP 0x10000
@@ -20,8 +22,9 @@
 
 struct fold {
     const UNormalizer2 *casefold, *nfd;
-    uint32_t to[BMP]; /* the folded character, or one of the above */
-    struct buf more;  /* NUL-terminated UTF-8 of several characters each */
+    uint32_t to[BMP];            /* the folded character, or one of the above */
+    unsigned char unspaced[BMP]; /* 1: of a script without spaces */
+    struct buf more; /* NUL-terminated UTF-8 of several characters each */
 };
 
 /* Append the letters and numbers of the folded c to *out, and return how many
@@ -56,6 +59,19 @@ fold_one(const struct fold *f, uint32_t c, struct buf *out)
     return n ? n : space ? SPACE : NOTHING;
 }
 
+/* Is c of a script that is written without spaces between words? */
+static int
+is_unspaced(uint32_t c)
+{
+    UErrorCode bad = U_ZERO_ERROR;
+    const UScriptCode script = uscript_getScript((UChar32)c, &bad);
+
+    return u_hasBinaryProperty((UChar32)c, UCHAR_IDEOGRAPHIC) ||
+        script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA ||
+        u_getIntPropertyValue((UChar32)c, UCHAR_LINE_BREAK) ==
+        U_LB_COMPLEX_CONTEXT;
+}
+
 struct fold *
 fold_new(struct err *e)
 {
@@ -74,6 +90,7 @@ fold_new(struct err *e)
         size_t len;
 
         buf_clear(&b);
+        f->unspaced[c] = (unsigned char)is_unspaced(c);
         f->to[c] = fold_one(f, c, &b);
         if (f->to[c] == 1) {
             const unsigned char *p = (const unsigned char *)b.p;
@@ -103,7 +120,15 @@ words_begin(struct words *w, const struct fold *f, const char *text, size_t n)
     w->fold = f;
     w->p = (const unsigned char *)text;
     w->end = w->p + n;
-    w->hashed = 0;
+    w->hashed = w->each = 0;
+}
+
+void
+words_begin_each(struct words *w, const struct fold *f, const char *text,
+    size_t n)
+{
+    words_begin(w, f, text, n);
+    w->each = 1;
 }
 
 void
@@ -136,6 +161,29 @@ word_hash(struct words *w)
     return XXH3_64bits_digest(w->hash);
 }
 
+/* Append the folded character fold.to == to of the BMP to the word. */
+static void
+add_folded(struct words *w, uint32_t to)
+{
+    if (to < 0x80) {
+        if (w->word.n + 1 >= w->word.cap)
+            buf_reserve(&w->word, 64);
+        w->word.p[w->word.n++] = (char)to;
+    } else if (to >= MANY) {
+        buf_adds(&w->word, w->fold->more.p + (to - MANY));
+    } else {
+        utf8_put(&w->word, to);
+    }
+}
+
+/* Is c, which is no ASCII, a word of its own? */
+static inline int
+is_word(const struct words *w, uint32_t c)
+{
+    return w->each && c != UTF8_BAD &&
+        (c < BMP ? w->fold->unspaced[c] : is_unspaced(c));
+}
+
 int
 words_next(struct words *w, uint64_t *hash)
 {
@@ -145,10 +193,13 @@ words_next(struct words *w, uint64_t *hash)
     buf_clear(&w->word);
     for (; w->p < w->end; w->p += len) {
         const uint32_t c = *w->p < 0x80 ? *w->p : utf8_next(w->p, w->end, &len);
+        const int alone = c >= 0x80 && is_word(w, c);
         uint32_t to;
 
         if (c < 0x80)
             len = 1;
+        if (alone && (w->word.n > 0 || w->hashed))
+            break;
         to = c < BMP        ? f->to[c]
             : c == UTF8_BAD ? SPACE
                             : fold_one(f, c, &w->word);
@@ -156,16 +207,11 @@ words_next(struct words *w, uint64_t *hash)
             break;
         if (w->word.n > KEEP)
             hash_part(w);
-        if (c >= BMP || to == SPACE || to == NOTHING)
-            continue;
-        if (to < 0x80) {
-            if (w->word.n + 1 >= w->word.cap)
-                buf_reserve(&w->word, 64);
-            w->word.p[w->word.n++] = (char)to;
-        } else if (to >= MANY) {
-            buf_adds(&w->word, f->more.p + (to - MANY));
-        } else {
-            utf8_put(&w->word, to);
+        if (c < BMP && to != SPACE && to != NOTHING)
+            add_folded(w, to);
+        if (alone && w->word.n > 0) {
+            w->p += len;
+            break;
         }
     }
     if (w->word.n == 0 && !w->hashed)

@@ -64,6 +64,47 @@ caught 32 minhash:1x1 0.455 0.545
 # exact text
 caught 0 minhash 1 1
 
+# Scripts without spaces: pairs of 100 characters from first to first + range,
+# of which `own` at the front differ.  Of runs of five characters 96 - own are
+# shared, as of words above.
+letters() {
+    LC_ALL=C awk -v n=1000 -v own="$1" -v first="$2" -v range="$3" '
+        function put(c) {
+            return sprintf("%c%c%c", 224 + int(c / 4096),
+                128 + int(c / 64) % 64, 128 + c % 64)
+        }
+        BEGIN { srand(11)
+            for (d = 0; d < n; d++) { a = b = ""
+                for (k = 0; k < 100; k++) {
+                    s = put(first + int(rand() * range))
+                    a = a s
+                    b = b (k < own ? put(first + int(rand() * range)) : s) }
+                print a; print b } }'
+}
+# 0x4e00: ideographs; 0x0e01: Thai consonants
+for script in 'Chinese 19968 5000' 'Thai 3585 46'; do
+    # shellcheck disable=SC2086 # a name and two numbers
+    set -- $script
+    letters 10 "$2" "$3" >p
+    ok "minhash reads $1" run --dedup minhash --stats p
+    gone=$(column dropped p out)
+    echo "# caught $gone of 1000"
+    if [ "$gone" -ge 900 ] && [ "$gone" -le 960 ]; then
+        pass "minhash catches pairs of $1 that differ in 10 of 100 characters"
+    else
+        fail "minhash catches pairs of $1 that differ in 10 of 100 characters"
+    fi
+    letters 60 "$2" "$3" >p
+    ok "minhash reads $1 of which most differs" run --dedup minhash --stats p
+    gone=$(column dropped p out)
+    if [ "$gone" -le 20 ]; then
+        pass "minhash keeps pairs of $1 that differ in 60 of 100 characters"
+    else
+        fail "minhash keeps pairs of $1 that differ in 60 of 100 characters" \
+            "$gone of 1000 were dropped"
+    fi
+done
+
 # Memory, threads, order
 awk 'BEGIN { srand(3); for (d = 0; d < 16000; d++) {
     k = int(rand() * 12000); s = ""
