@@ -1,8 +1,10 @@
 /* Cutting content into records; see cut.h. */
 #include "docs/cut.h"
 #include "docs/reader_parts.h"
+#include "docs/warc.h"
 
 #include "base/io.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -12,11 +14,11 @@
 static int
 is_plain(const struct reader *r)
 {
-    return !r->from->jsonl && !r->from->wiki;
+    return !r->from->jsonl && !r->from->wiki && !r->from->warc;
 }
 
-static int
-too_long(const struct reader *r, uint64_t at, struct err *e)
+int
+cut_too_long(const struct reader *r, uint64_t at, struct err *e)
 {
     return err_set(e, EX_INPUT,
         "%s: offset %llu: a document of more than %zu bytes; --max-doc allows "
@@ -34,14 +36,8 @@ take_bytes(struct reader *r, struct buf *rec, size_t n)
     return 1;
 }
 
-/* Append the bytes before the next byte c to *rec (rec NULL: nowhere), and skip
- * c; c == -1: append all bytes of the member.  at: offset of *rec, for errors.
- * 1: c was found; or *rec has limit.most + 1 bytes, and --split-long allows to
- *    cut it.
- * 0: the member ended first.
- * -1 and *e. */
-static int
-read_until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
+int
+cut_until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
 {
     const size_t most = r->from->documents ? SIZE_MAX : r->limit->most;
     int k;
@@ -58,7 +54,7 @@ read_until(struct reader *r, int c, struct buf *rec, uint64_t at, struct err *e)
             take_bytes(r, rec, most + 1 - rec->n);
             return 1;
         } else {
-            return too_long(r, at, e);
+            return cut_too_long(r, at, e);
         }
         if (end)
             return take_bytes(r, NULL, 1);
@@ -163,13 +159,13 @@ next_page(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
     for (;;) {
         const uint64_t before = r->place.at;
 
-        k = read_until(r, '<', into, *at, e);
+        k = cut_until(r, '<', into, *at, e);
         if (k == 0 && !r->whole)
             k = cut_off(r, e);
         if (k <= 0)
             break;
         buf_clear(&r->tag);
-        k = read_until(r, '>', &r->tag, *at, e);
+        k = cut_until(r, '>', &r->tag, *at, e);
         if (k == 0)
             k = cut_off(r, e);
         if (k > 0 &&
@@ -239,7 +235,7 @@ next_paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
             buf_addc(rec, '\n');
         else
             *at = from;
-        k = read_until(r, '\n', rec, *at, e);
+        k = cut_until(r, '\n', rec, *at, e);
         if (k < 0)
             return -1;
         if (is_blank_line(rec->p + whole, rec->n - whole) && rec->n <= most) {
@@ -258,7 +254,7 @@ next_paragraph(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 static int
 next_document(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
-    int k = read_until(r, '\n', rec, *at, e);
+    int k = cut_until(r, '\n', rec, *at, e);
 
     if (k < 0)
         return -1;
@@ -278,20 +274,37 @@ next_document(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
                         r->from->name, (unsigned long long)r->place.at);
 }
 
+/* Skip a byte order mark at the start of plain text; *at as in cut_record. */
+static int
+pass_mark(struct reader *r, uint64_t *at, struct err *e)
+{
+    if (*at > 0 || !is_plain(r))
+        return 0;
+    if (reader_fill(r, e) < 0)
+        return -1;
+    reader_pass(r, utf8_mark(r->text + r->p, r->n - r->p));
+    *at = r->place.at;
+    return 0;
+}
+
 int
 cut_record(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
 {
     const int lines = r->from->jsonl || r->split == SPLIT_LINE;
     int k;
 
+    if (pass_mark(r, at, e) < 0)
+        return -1;
     if (r->from->documents)
         return next_document(r, rec, at, e);
     if (r->from->wiki)
         return next_page(r, rec, at, e);
+    if (r->from->warc)
+        return warc_next(r, rec, at, e);
     if (!r->from->jsonl && r->split == SPLIT_BLANK) {
         k = next_paragraph(r, rec, at, e);
     } else {
-        k = read_until(r, lines ? '\n' : -1, rec, *at, e);
+        k = cut_until(r, lines ? '\n' : -1, rec, *at, e);
         if (k == 0)
             k = r->place.at > *at;
         if (k > 0 && lines && rec->n > 0 && rec->n <= r->limit->most &&

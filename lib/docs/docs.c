@@ -161,6 +161,10 @@ find_doc_text(const struct docs_job *r, struct doc *d, struct docs_worker *w,
 
     *text = d->raw.p;
     *n = d->raw.n;
+    if (d->from->warc) {
+        *text = (char *)memchr(d->raw.p, '\n', d->raw.n) + 1;
+        *n -= (size_t)(*text - d->raw.p);
+    }
     if (mend(r, d, w, text, n) < 0)
         return -1;
     if (d->from->wiki) {
@@ -217,6 +221,21 @@ drop_raw(struct doc *d, struct docs_worker *w)
             buf_release(b[i]);
 }
 
+/* A text of WARC begins with its address, which is its name. */
+static uint64_t
+doc_key(struct doc *d, const char *source)
+{
+    char *end = d->from->warc ? memchr(d->raw.p, '\n', d->raw.n) : NULL;
+    uint64_t key;
+
+    if (!end || end == d->raw.p)
+        return msg_doc_key(source, d->from->name, d->record);
+    *end = '\0';
+    key = msg_doc_key(source, d->raw.p, 0);
+    *end = '\n';
+    return key;
+}
+
 static void
 work_on_doc(const struct docs_job *r, struct doc *d, size_t worker)
 {
@@ -231,8 +250,7 @@ work_on_doc(const struct docs_job *r, struct doc *d, size_t worker)
         else if (n > 0)
             o->work(o->work_ctx, worker, d, text, n);
         if (!d->from->documents)
-            d->key =
-                msg_doc_key(r->in->source[d->source], d->from->name, d->record);
+            d->key = doc_key(d, r->in->source[d->source]);
     }
     drop_raw(d, &r->worker[worker]);
 }

@@ -25,7 +25,7 @@
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
 static const char *const lines[] = { ".jsonl", ".ndjson", NULL };
-static const char *const texts[] = { ".txt", ".text", ".md", NULL };
+static const char *const texts[] = { ".txt", ".text", ".md", ".wet", NULL };
 static const char *const json[] = { ".json", NULL };
 static const char *const xml[] = { ".xml", NULL };
 static const char *const archives[] = { ".tar", ".zip", ".tgz", ".tbz2", ".txz",
@@ -483,7 +483,7 @@ no_text_in_folder(const char *path, struct passed *passed, struct err *e)
 
     err_set(e, EX_INPUT,
         "%s: holds no text%s%s; what is read in a folder ends in .txt, .text, "
-        ".md, .jsonl, .ndjson, .json (an object a line), .xml (a dump of "
+        ".md, .wet, .jsonl, .ndjson, .json (an object a line), .xml (a dump of "
         "MediaWiki), .tar or .zip, compressed or not",
         path, *text ? ": " : "", text);
     free(text);

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -107,6 +108,31 @@ skip_blanks(const char *p, const char *end)
     return p;
 }
 
+/* Skip what may stand before an XML document's first tag: white space, the XML
+ * declaration, comments. */
+static const char *
+skip_prolog(const char *p, const char *end)
+{
+    static const struct {
+        const char *begin, *end;
+    } part[] = { { "<?", "?>" }, { "<!--", "-->" } };
+
+    for (size_t i = 0; i < 2; i++) {
+        const size_t n = strlen(part[i].begin), m = strlen(part[i].end);
+        const char *q;
+
+        p = skip_blanks(p, end);
+        if ((size_t)(end - p) < n || memcmp(p, part[i].begin, n) != 0)
+            continue;
+        for (q = p + n; (size_t)(end - q) >= m; q++)
+            if (memcmp(q, part[i].end, m) == 0)
+                break;
+        p = (size_t)(end - q) >= m ? q + m : end;
+        i = SIZE_MAX; /* look for all parts again */
+    }
+    return skip_blanks(p, end);
+}
+
 static int
 begins_word(const char *p, const char *end, const char *word)
 {
@@ -120,7 +146,7 @@ begins_word(const char *p, const char *end, const char *word)
 static const char *
 kind_of_text(const char *p, const char *end)
 {
-    p = skip_blanks(p, end);
+    p = skip_prolog(p, end);
     if (begins_word(p, end, "<!doctype html") || begins_word(p, end, "<html"))
         return HTML;
     if (p == end || *p != '[')
@@ -209,12 +235,7 @@ kind_of_json(const char *p, size_t n)
 int
 kind_is_dump(const char *p, size_t n)
 {
-    const char *const end = p + (n < 1024 ? n : 1024), *x;
+    const char *const end = p + (n < 1024 ? n : 1024);
 
-    p = skip_blanks(p, end);
-    if (end - p > 5 && memcmp(p, "<?xml", 5) == 0) {
-        x = memchr(p, '>', (size_t)(end - p));
-        p = skip_blanks(x ? x + 1 : end, end);
-    }
-    return begins_word(p, end, "<mediawiki");
+    return begins_word(skip_prolog(p, end), end, "<mediawiki");
 }

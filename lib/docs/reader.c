@@ -8,6 +8,7 @@
 #include "docs/reader_parts.h"
 #include "docs/cut.h"
 #include "docs/kind.h"
+#include "docs/warc.h"
 
 #include "base/io.h"
 #include "base/note.h"
@@ -333,7 +334,7 @@ source_of_path(struct reader *r, struct err *e)
 }
 
 /* Find out by options, name (`form`) and first block whether the content is
- * JSONL or a Wikipedia dump.  Standard input has no name: its first line
+ * JSONL, a Wikipedia dump or WARC.  Standard input has no name: its first line
  * decides. */
 static void
 see_form(struct reader *r, enum name_form form)
@@ -347,6 +348,8 @@ see_form(struct reader *r, enum name_form form)
             kind_is_lines(r->block, r->n));
     r->from->wiki = r->n > 0 && !r->from->jsonl &&
         (r->in->o.wiki || kind_is_dump(r->block, r->n));
+    r->from->warc =
+        !r->from->jsonl && !r->from->wiki && warc_begins(r->block, r->n);
     r->whole = r->n == 0;
 }
 

@@ -13,8 +13,9 @@ struct origin {
     atomic_size_t refs;
     char *name; /* "file" or "archive/member" */
     size_t source;
-    int jsonl, wiki; /* 1: its records are JSON, or pages of a dump */
-    int documents;   /* 1: it has documents that clean wrote (documents.h) */
+    /* 1: its records are JSON, pages of a dump, or texts of WARC (warc.h) */
+    int jsonl, wiki, warc;
+    int documents; /* 1: it has documents that clean wrote (documents.h) */
 };
 struct origin *origin_ref(struct origin *o);
 void origin_unref(struct origin *o); /* may be NULL */

@@ -43,6 +43,14 @@ gzip -c in/d.tar >in/e.tar.gz
     echo '</mediawiki>'
 } >in/pages-articles.xml
 
+awk 'BEGIN { for (i = 0; i < 900; i++) {
+    printf "WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: http://a/%d\r\n", \
+        i ? "conversion" : "warcinfo", i
+    printf "Content-Length: 20\r\n\r\nThe page %6d is.\n\r\n\r\n", i } }' \
+    >in/pages.warc.wet
+gzip -c in/pages.warc.wet >in/q.warc.wet.gz
+{ printf '\357\273\277'; cat in/a.txt; } >in/z.txt
+
 small='--frame 2K --shard-size 1K'
 
 # go MS OPTIONS VICTIM: one run of the pipeline; the victim is killed after so

@@ -291,6 +291,23 @@ taken 'two files with marks in one' 2 mark2.jsonl
 ok 'a text with a mark is tokenized' tokenize -q -t "$tok" -o s mark.jsonl
 ok 'a text with a mark is decoded' tokenize -q -t "$tok" --decode s
 equal 'a text is without its mark' "$(cat out)" one
+for text in 'one' 'one\n\ntwo\n'; do
+    for split in file line blank; do
+        # shellcheck disable=SC2059 # a format
+        { printf '\357\273\277'; printf "$text"; } >mark.txt
+        # shellcheck disable=SC2059 # a format
+        printf "$text" >plain.txt
+        gzip -c mark.txt >mark.txt.gz
+        tokenize -q -t "$tok" --split "$split" --ids plain.txt >want
+        for f in mark.txt mark.txt.gz; do
+            ok "$f is read (--split $split)" tokenize -q -t "$tok" \
+                --split "$split" --ids "$f"
+            same "plain text of $f is without its mark ($split, $text)" out want
+        done
+    done
+done
+printf '\357\273\277' >mark.txt
+refused 'a mark alone' 'mark.txt: .*no document' mark.txt
 gzip -c t.txt | gzip -c >tt.txt.gz
 refused 'what is compressed twice' 'tt.txt.gz: offset 0: .*twice' tt.txt.gz
 done_testing

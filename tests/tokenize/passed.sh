@@ -100,6 +100,15 @@ printf '\n<!doctype HTML>\n<title>x</title>\n' >page.txt
 no_text 'HTML in a text file' 'page\.txt: .*HTML.*lynx' page.txt
 printf '\357\273\277<html lang="en"><p>x\n' >page
 no_text 'HTML on standard input' '<stdin>: .*HTML.*lynx' - <page
+printf '<?xml version="1.0"?>\n<!-- a\n> -->\n<html xmlns="x">\n' >page.txt
+no_text 'XHTML behind an XML declaration' 'page\.txt: .*HTML.*lynx' page.txt
+printf '<?xml version="1.0"?><?xml-stylesheet href="a"?><!DOCTYPE html\n>' \
+    >page.txt
+no_text 'XHTML behind a style sheet' 'page\.txt: .*HTML.*lynx' page.txt
+printf '<?xml version="1.0"?>\n<!-- a --><p>one</p>\n' >note.txt
+read_as 'XML that is no page' 1 note.txt
+printf '<!-- <html> never ends\n' >note.txt
+read_as 'a comment without its end' 1 note.txt
 printf ' [\n {"text":"one"}]\n' >array
 no_text 'an array on standard input' '<stdin>: .*array.*jq -c' - <array
 mv array array.jsonl
@@ -109,7 +118,7 @@ read_as 'text with brackets' 1 note.txt
 
 # Nothing at all
 mkdir -p none/deep
-no_text 'an empty folder' 'none: holds no text.*\.md, \.jsonl' none
+no_text 'an empty folder' 'none: holds no text.*\.md, \.wet, \.jsonl' none
 cp c/x.html none/deep
 cp c/z.csv none
 no_text 'a folder without text' 'none: .*2 files passed over: 1 \.csv, 1 \.html' \
