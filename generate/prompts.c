@@ -33,7 +33,8 @@ prompts_open(const struct prompts_from *from)
         .V = from->V,
         .field = from->field,
         .model = from->model,
-        .template = from->template };
+        .template = from->template,
+        .date = from->date };
     prompt_begin(&p->reader);
     p->total = from->text != NULL ? 1 : from->count;
     if (from->file == NULL)
@@ -88,14 +89,17 @@ check_positions(const struct prompts *p, const struct prompt *q, struct err *e)
         : 0;
 }
 
-/* Read the prompt and the parameters of a line's object. */
+/* Read the prompt and the parameters of a line's object.  EX_USAGE: the
+ * template asks for the date. */
 static int
 read_record(struct prompts *p, struct prompt *q, struct err *e)
 {
     const json_t *index = json_object_get(q->record, "index");
 
-    if (params_read(&q->params, q->record, p->from->V, e) < 0)
+    if (params_read(&q->params, q->record, p->from->V, e) < 0) {
+        e->code = EX_INPUT;
         return -1;
+    }
     if (json_is_integer(index) && json_integer_value(index) >= 0)
         q->number = (uint64_t)json_integer_value(index);
     else if (js_get(q->record, "seed") != NULL)
@@ -103,8 +107,11 @@ read_record(struct prompts *p, struct prompt *q, struct err *e)
     else if (index == NULL)
         json_object_set_new(q->record, "index",
             json_integer((json_int_t)q->number));
-    if (prompt_record(&p->reader, q->record, &q->ids, e) < 0)
+    if (prompt_record(&p->reader, q->record, &q->ids, e) < 0) {
+        if (e->code == EX_USAGE && p->reader.chat == NULL)
+            e->code = EX_INPUT; /* there is no template */
         return -1;
+    }
     return check_positions(p, q, e);
 }
 
@@ -171,8 +178,7 @@ prompts_next(struct prompts *p)
     q = new_prompt(p);
     if (p->in != NULL) {
         if (read_prompt_line(p, q, line, n, &e) < 0)
-            die(e.code == EX_SYS ? EX_SYS : EX_INPUT, "%s: line %zu: %s",
-                lines_name(p->in), q->line, e.msg);
+            die(e.code, "%s: line %zu: %s", lines_name(p->in), q->line, e.msg);
     } else {
         const char *text = f->text != NULL ? f->text : "";
 

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 struct prompts_from {
     const char *text;  /* an operand; NULL: none */
@@ -16,7 +17,8 @@ struct prompts_from {
     const char *field; /* member of a line's object with the prompt, unless the
                         * object has messages */
     const char *model; /* path of the model, for its chat template */
-    const char *template; /* file of another chat template, or NULL */
+    const char *template;  /* file of another chat template, or NULL */
+    const struct tm *date; /* for templates that ask for it, or NULL */
     size_t count; /* most prompts; without text and file: number of empty
                    * prompts */
     struct gen_params params; /* parameters for members that a line lacks */

@@ -10,6 +10,7 @@
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "gen/date.h"
 #include "model/forward_kv.h"
 
 #include <stdlib.h>
@@ -18,8 +19,9 @@
 
 struct run_args {
     struct common how;
-    const char *model, *tokenizer, *prompt, *prompts, *field, *template,
+    const char *model, *tokenizer, *prompt, *prompts, *field, *template, *date,
         *resume;
+    struct tm day; /* --date, read */
     struct opt_list stop;
     size_t length, at_once, count, logprobs, cache, slice;
 };
@@ -122,6 +124,7 @@ run_prompts(const struct run_args *a, const struct model *m,
         .field = a->field,
         .model = a->model,
         .template = a->template,
+        .date = a->date != NULL ? &a->day : NULL,
         .count = a->count,
         .params = { .most = a->length,
             .n = 1,
@@ -164,8 +167,10 @@ run_prompts(const struct run_args *a, const struct model *m,
 }
 
 static void
-check_args(const struct run_args *a)
+check_args(struct run_args *a)
 {
+    struct err e;
+
     if (a->model == NULL)
         die(EX_USAGE, "give a model by -m; see generate run -h");
     if (a->prompt != NULL && a->prompts != NULL)
@@ -179,6 +184,8 @@ check_args(const struct run_args *a)
         die(EX_USAGE,
             "--resume, --count and --logprobs need a file: give the prompt by "
             "--prompts");
+    if (a->date != NULL && date_parse(a->date, &a->day, &e) < 0)
+        die_err(&e);
 }
 
 int
@@ -206,6 +213,8 @@ run_main(int argc, char **argv)
             "JSON field that holds the text"),
         OPT_STR(0, "template", &a.template, "file",
             "chat template (default: the model's)"),
+        OPT_STR(0, "date", &a.date, "date",
+            "date for chat templates that ask for it, such as 2026-01-31"),
         OPT_SIZE(0, "count", &a.count, 1, 1e9, "prompts", "number of prompts"),
         OPT_STR(0, "resume", &a.resume, "path",
             "continue the interrupted run that wrote to this path"),

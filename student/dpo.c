@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "cli/die.h"
 #include "format/ckpt.h"
+#include "gen/date.h"
 #include "train/preference.h"
 
 #include <math.h>
@@ -17,7 +18,8 @@
 #include <string.h>
 
 static struct args a = { ARGS_DEFAULT };
-static const char *loss = "sigmoid", *reference, *store, *template;
+static const char *loss = "sigmoid", *reference, *store, *template, *date;
+static struct tm day; /* --date, read */
 static double beta = 0.1, smoothing;
 static size_t B = 8, T = 2048, epochs = 1;
 
@@ -28,6 +30,8 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPT_GROUP("pairs"),
         "end when every source was read n times"),
     OPT_STR(0, "template", &template, "file",
         "chat template (default: the model's)"),
+    OPT_STR(0, "date", &date, "date",
+        "date for chat templates that ask for it, such as 2026-01-31"),
     OPT_GROUP("loss"),
     OPT_STR(0, "loss", &loss, "name",
         "loss that is minimised: sigmoid, sigmoid_norm, ipo, hinge, robust, "
@@ -108,9 +112,13 @@ parse_losses(const char *text)
 static void
 check_dpo_options(struct student *s)
 {
+    struct err e;
+
     (void)s;
     if (isnan(a.lr))
         a.lr = 1e-6;
+    if (date != NULL && date_parse(date, &day, &e) < 0)
+        die_err(&e);
     parse_losses(loss);
     if (dpo.weight[PREFERENCE_EXO_PAIR] > 0.0 && smoothing == 0.0)
         die(EX_USAGE,
@@ -209,6 +217,7 @@ open_pairs(struct student *s, const char *input)
     const struct pairs_from from = { .file = input,
         .tokenizer = a.tokenizer != NULL ? a.tokenizer : a.model,
         .template = template,
+        .date = date != NULL ? &day : NULL,
         .V = s->t.m.c.V,
         .T = T,
         .records = store != NULL };

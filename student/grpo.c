@@ -96,7 +96,7 @@ parse_weights(void)
 static void
 check_grpo(struct student *s)
 {
-    rollout_check(s);
+    rollout_check(s, &texts);
     if (o.judge.n == 0)
         die(EX_USAGE,
             "who judges the texts? give a program by --reward, such as "

@@ -56,7 +56,7 @@ struct on_policy {
 static void
 check_on_policy(struct student *s)
 {
-    rollout_check(s);
+    rollout_check(s, &texts);
     if (teacher == NULL)
         die(EX_USAGE,
             "which teacher? give a model, or the address of a server, by "

@@ -135,7 +135,8 @@ pairs_open(struct pairs *p, const struct pairs_from *from)
     if ((t = tok_open(from->tokenizer, &e)) == NULL ||
         tok_fit(t, from->tokenizer, from->V, NULL, &e) < 0)
         die_err(&e);
-    if (conversations_open(&c, t, from->tokenizer, from->template, &e) < 0 &&
+    if (conversations_open(&c, t, from->tokenizer, from->template, from->date,
+            &e) < 0 &&
         e.code != EX_USAGE)
         die_err(&e);
     if ((l = lines_open(from->file, &e)) == NULL)

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /* A pair.  Its row is the chosen text, then the rejected one.  Both begin with
  * the prompt, and neither attends to the other. */
@@ -36,6 +37,7 @@ struct pairs_from {
     const char *file;      /* JSONL; NULL or "-": standard input */
     const char *tokenizer; /* path of a model or of a tokenizer.json */
     const char *template;  /* chat template, or NULL: that of tokenizer */
+    const struct tm *date; /* for templates that ask for it, or NULL */
     size_t V;              /* ids of the model */
     size_t T;              /* texts are cut off after T / 2 tokens */
     int records;           /* 1: pairs keep their records */

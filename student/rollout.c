@@ -4,14 +4,16 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "dist/dist.h"
+#include "gen/date.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 void
-rollout_check(const struct student *s)
+rollout_check(const struct student *s, struct rollout_args *r)
 {
     const struct args *a = s->a;
+    struct err e;
 
     if (a->stages > 0 || a->level > 2)
         die(EX_USAGE,
@@ -19,6 +21,8 @@ rollout_check(const struct student *s)
             "--stages, and take a --shard-level of at most 2");
     if (a->steps == 0)
         die(EX_USAGE, "prompts never end: give the number of steps by --steps");
+    if (r->date != NULL && date_parse(r->date, &r->day, &e) < 0)
+        die_err(&e);
 }
 
 /* ---- opening ---- */
@@ -42,7 +46,8 @@ open_rollout_tokenizer(struct rollout *r, struct student *s)
         .V = c->V,
         .field = "prompt",
         .model = path,
-        .template = r->a->template };
+        .template = r->a->template,
+        .date = r->a->date != NULL ? &r->a->day : NULL };
     prompt_begin(&r->reader);
 }
 

@@ -12,9 +12,10 @@
 
 /* Values of the options. */
 struct rollout_args {
-    const char *template;
+    const char *template, *date;
     size_t rows, length, at_once;
     double temperature;
+    struct tm day; /* --date, read */
 };
 #define ROLLOUT_DEFAULT                                             \
     {                                                               \
@@ -31,6 +32,8 @@ struct rollout_args {
         "temperature of the softmax"),                                         \
     OPT_STR(0, "template", &(r).template, "file",                              \
         "chat template (default: the model's)"),                               \
+    OPT_STR(0, "date", &(r).date, "date",                                      \
+        "date for chat templates that ask for it, such as 2026-01-31"),        \
     OPT_SIZE(0, "at-once", &(r).at_once, 1, 4096, "texts",                     \
         "number of texts computed together")
 /* clang-format on */
@@ -48,8 +51,9 @@ struct rollout {
     struct text_rows rows;
     uint64_t batch; /* number of the current batch, from 1 */
 };
-/* Refuse options that leave a rank without the whole model, and --steps 0. */
-void rollout_check(const struct student *s);
+/* Read --date.  Refuse options that leave a rank without the whole model, and
+ * --steps 0. */
+void rollout_check(const struct student *s, struct rollout_args *r);
 /* Open tokenizer and prompts, and set s->in.  Rows have room for prompts with
  * their answers, too.  Dies on errors. */
 void rollout_open(struct rollout *r, struct student *s,

@@ -14,13 +14,15 @@
 #include "cli/progress.h"
 #include "docs/options.h"
 #include "docs/resume.h"
+#include "gen/date.h"
 #include "shard/source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *tokenizer, *out, *resume_dir, *template;
+static const char *tokenizer, *out, *resume_dir, *template, *date;
+static struct tm day; /* --date, read */
 static struct input_opts input = DOCS_INPUT_DEFAULTS;
 static struct docs_opts run = DOCS_DEFAULTS;
 static const struct docs_progress progress = { progress_begin, progress_from,
@@ -142,7 +144,8 @@ open_encoder(void)
     encoder.t = t;
     encoder.count = stats;
     if (chat &&
-        conversations_open(&conversations, t, tokenizer, template, &e) < 0)
+        conversations_open(&conversations, t, tokenizer, template,
+            date ? &day : NULL, &e) < 0)
         die_err(&e);
     encoder.chat = chat ? &conversations : NULL;
     encoder.bos = no_bos || chat ? -1
@@ -187,8 +190,11 @@ check_tokenize_options(void)
         die(EX_USAGE,
             "--chat excludes --stats, --decode, --bos, --no-bos, --no-eos, "
             "--special and --lang-field: leave these out");
-    if (template && !chat)
-        die(EX_USAGE, "--template belongs to --chat: give that too");
+    if ((template || date) && !chat)
+        die(EX_USAGE, "--%s belongs to --chat: give that too",
+            template ? "template" : "date");
+    if (date && date_parse(date, &day, &e) < 0)
+        die_err(&e);
     if (out && text)
         die(EX_USAGE,
             "-o is for a stream; --ids, --stats and --decode write to standard "
@@ -263,6 +269,8 @@ main(int argc, char **argv)
             "read conversations, and mark what the assistant says"),
         OPT_STR(0, "template", &template, "file",
             "chat template (default: the model's)"),
+        OPT_STR(0, "date", &date, "date",
+            "date for chat templates that ask for it, such as 2026-01-31"),
         OPT_GROUP("text"),
         OPT_FLAG(0, "ids", &ids_only, "print ids, one document per line"),
         OPT_FLAG(0, "stats", &stats, "print a table of the sources"),

@@ -41,7 +41,8 @@ struct chat_options {
                            * (add_generation_prompt) */
     const json_t *tools;  /* a list of OpenAI's {type, function}, or NULL */
     const json_t *more;   /* an object of other variables, or NULL */
-    const struct tm *now; /* local time, for templates that print the date */
+    const struct tm *now; /* for templates that ask for the date; NULL: such
+                           * a template is refused */
 };
 
 /*
@@ -51,7 +52,7 @@ struct chat_options {
  * only, these are joined by newlines.  Several threads may render at the same
  * time.
  * 0; -1 and *e (EX_INPUT): messages is no such list; or the template refuses
- * it, and says why.
+ * it, and says why; EX_USAGE: the template asks for the date.
  */
 int chat_render(const struct chat *c, const json_t *messages,
     const struct chat_options *o, struct jinja_out *out, struct err *e);

@@ -8,9 +8,9 @@
 
 int
 conversations_open(struct conversations *c, const struct tokenizer *t,
-    const char *path, const char *file, struct err *e)
+    const char *path, const char *file, const struct tm *date, struct err *e)
 {
-    *c = (struct conversations){ .t = t };
+    *c = (struct conversations){ .t = t, .date = date };
     if ((c->own = chat_open(path, file, e)) == NULL ||
         (c->training = chat_open(path, file, e)) == NULL) {
         c->no_training = *e;
@@ -153,14 +153,15 @@ mask_room(struct buf *mask, size_t n)
 /* Read the options of a record.  If its tools are JSON in a string, set *parsed
  * to the parsed value, which the caller frees. */
 static int
-record_options(const json_t *j, struct chat_options *o, json_t **parsed,
-    struct err *e)
+record_options(const struct conversations *c, const json_t *j,
+    struct chat_options *o, json_t **parsed, struct err *e)
 {
     const json_t *tools = json_object_get(j, "tools");
 
     *parsed = NULL;
-    *o = (struct chat_options){ .more = json_object_get(j,
-                                    "chat_template_kwargs") };
+    *o = (struct chat_options){ .more =
+                                    json_object_get(j, "chat_template_kwargs"),
+        .now = c->date };
     if (json_is_string(tools)) {
         *parsed =
             js_parse(json_string_value(tools), json_string_length(tools), e);
@@ -306,7 +307,7 @@ conversations_encode(const struct conversations *c, struct tok_scratch *s,
     const json_t *prompt = json_object_get(j, "prompt");
     const json_t *completion = json_object_get(j, "completion");
     struct chat_options o;
-    int r = j == NULL ? -1 : record_options(j, &o, &parsed, e);
+    int r = j == NULL ? -1 : record_options(c, j, &o, &parsed, e);
 
     ids->n = 0;
     buf_clear(mask);
@@ -380,7 +381,7 @@ conversations_pair(const struct conversations *c, struct tok_scratch *s,
         json_object_get(j, "rejected") };
     const json_t *given = json_object_get(j, "prompt");
     struct chat_options o;
-    int r = j == NULL ? -1 : record_options(j, &o, &parsed, e);
+    int r = j == NULL ? -1 : record_options(c, j, &o, &parsed, e);
 
     if (r == 0 && (completion[0] == NULL || completion[1] == NULL))
         r = err_set(e, EX_INPUT, "the record has no chosen and rejected");

@@ -13,6 +13,7 @@
 
 struct conversations {
     const struct tokenizer *t;
+    const struct tm *date; /* for templates that ask for it, or NULL */
     struct chat *own;      /* the model's template */
     struct chat *training; /* template that marks the assistant's words; NULL:
                             * there is none, and no_training says why */
@@ -20,10 +21,11 @@ struct conversations {
 };
 
 /* Open the templates of a tokenizer's model, or of `file` unless it is NULL.
+ * date: as in struct chat_options; it outlives c.
  * -1 and *e.  If *e is EX_USAGE there is no template: *c still encodes texts,
  * and refuses lists of messages with that error. */
 int conversations_open(struct conversations *c, const struct tokenizer *t,
-    const char *path, const char *file, struct err *e);
+    const char *path, const char *file, const struct tm *date, struct err *e);
 void conversations_close(struct conversations *c);
 
 /*
@@ -36,7 +38,7 @@ void conversations_close(struct conversations *c);
  * Optional members: tools, chat_template_kwargs.
  * ids is overwritten; mask gets a byte for each id: 1: train on the id.
  * 0; -1 and *e (EX_INPUT): the record is none of these, the template refuses
- * it, or no token is trained on.
+ * it, or no token is trained on; EX_USAGE: the template asks for the date.
  */
 int conversations_encode(const struct conversations *c, struct tok_scratch *s,
     const char *record, size_t n, struct tok_ids *ids, struct buf *mask,
@@ -51,7 +53,7 @@ int conversations_encode(const struct conversations *c, struct tok_scratch *s,
  * number of ids at the beginning of ids[0] and of ids[1] that are those of the
  * prompt alone; at least 1, as nothing predicts the first token.
  * 0; -1 and *e (EX_INPUT): the record is none of these, the template refuses
- * it, or a completion is empty.
+ * it, or a completion is empty; EX_USAGE: the template asks for the date.
  */
 int conversations_pair(const struct conversations *c, struct tok_scratch *s,
     const char *record, size_t n, struct tok_ids ids[2], size_t *prompt,

@@ -46,11 +46,11 @@ int jinja_marks(const struct jinja *t);
 
 /*
  * Render a template with the members of the object `variables`.  *now is the
- * time that strftime_now formats; NULL: that function is not defined.  *out is
- * overwritten; the caller releases it, also after an error.  Several threads
- * may render a template at the same time.
- * 0; -1 and *e (EX_INPUT): "line N: why".  If the template itself refuses the
- * variables, by raise_exception, `why` is its text.
+ * time that strftime_now formats.  *out is overwritten; the caller releases it,
+ * also after an error.  Several threads may render a template at the same time.
+ * 0; -1 and *e (EX_INPUT): "line N: why"; EX_USAGE: the template calls
+ * strftime_now, and `now` is NULL.  If the template itself refuses the
+ * variables, by raise_exception, the error is its text.
  */
 int jinja_render(const struct jinja *t, const json_t *variables,
     const struct tm *now, struct jinja_out *out, struct err *e);

@@ -1,4 +1,5 @@
 /* Calls of functions, macros and methods; see jinja_run.h. */
+#include "gen/date.h"
 #include "gen/jinja_run.h"
 
 #include <string.h>
@@ -110,14 +111,16 @@ make_object(struct jrun *r, enum jkind kind, const struct jargs *a,
 static int
 format_time(struct jrun *r, const struct jval *v, struct jval *out)
 {
-    char format[100], text[200];
     struct buf b = { 0 };
+    struct err e;
 
-    if (v->kind != J_TEXT || v->t.n >= sizeof format)
-        return jrun_fail(r, "strftime_now takes a short text");
-    memcpy(format, v->t.p, v->t.n);
-    format[v->t.n] = '\0';
-    buf_add(&b, text, strftime(text, sizeof text, format, r->now));
+    if (v->kind != J_TEXT)
+        return jrun_fail(r, "strftime_now takes a text");
+    if (r->now == NULL)
+        return err_set(r->e, EX_USAGE,
+            "asks for the date: give it by --date, such as --date 2026-01-31");
+    if (date_format(r->now, v->t.p, v->t.n, &b, &e) < 0)
+        return jrun_fail(r, "%s", e.msg);
     return jrun_text(r, &b, out);
 }
 

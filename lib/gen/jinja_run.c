@@ -60,7 +60,7 @@ jrun_get(const struct jrun *r, struct jtext name)
         if (jtext_equal(r->var[i - 1].name, name))
             return r->var[i - 1].v;
     f = jname_find(jinja_functions, name);
-    if (f != NULL && (f->id != JC_STRFTIME || r->now != NULL))
+    if (f != NULL)
         return (struct jval){ .kind = J_FUNCTION, .i = f->id };
     return (struct jval){ .kind = J_UNDEFINED, .t = name };
 }

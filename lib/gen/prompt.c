@@ -45,8 +45,7 @@ static int
 read_messages(struct prompt_reader *p, json_t *record, struct tok_ids *ids,
     struct err *e)
 {
-    const time_t now = time(NULL);
-    const struct chat_options o = { .prompt = 1, .now = localtime(&now) };
+    const struct chat_options o = { .prompt = 1, .now = p->date };
     struct jinja_out out = { 0 };
     int r;
 

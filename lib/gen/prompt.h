@@ -13,11 +13,12 @@
 
 struct prompt_reader {
     const struct tokenizer *tok;
-    size_t V;             /* ids of the model */
-    const char *field;    /* a record's member with the prompt, unless the
+    size_t V;              /* ids of the model */
+    const char *field;     /* a record's member with the prompt, unless the
                            * record has messages */
-    const char *model;    /* path of the model, for its chat template */
-    const char *template; /* file of another chat template, or NULL */
+    const char *model;     /* path of the model, for its chat template */
+    const char *template;  /* file of another chat template, or NULL */
+    const struct tm *date; /* for templates that ask for it, or NULL */
     struct tok_scratch *scratch;
     struct chat *chat; /* NULL: no record has had messages */
 };

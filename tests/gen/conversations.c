@@ -78,7 +78,7 @@ test_family(const char *name)
     snprintf(path, sizeof path, "cp " GOLDEN "%s model/tokenizer.json",
         js_text_of(all, "tokenizer"));
     ok(system(path) == 0 && (t = tok_open("model", &e)) != NULL &&
-            conversations_open(&c, t, "model", NULL, &e) == 0,
+            conversations_open(&c, t, "model", NULL, NULL, &e) == 0,
         "%s is opened", name);
     s = tok_scratch_new(t);
     cases = json_object_get(all, "cases");

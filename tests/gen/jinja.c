@@ -198,7 +198,7 @@ test_refusals(void)
         { "{{ 1 is sameas 1 }}", "test \"sameas\"" },
         { "{{ 'x'.title() }}", "method \"title\"" },
         { "{{ cycler(1) }}", "function \"cycler\"" },
-        { "{{ strftime_now('%Y') }}", "\"strftime_now\"" },
+        { "{{ strftime_now(1) }}", "takes a text" },
         { "{{ {1: 2} }}", "whole number as a name" },
         { "{{ [1] }}", "a list is printed" },
         { "{% for x in [1] recursive %}{% endfor %}", "recursive" },
@@ -220,6 +220,36 @@ test_refusals(void)
             "a template is refused by name: %s", one_line(t[i].template));
         if (text != NULL || strstr(e.msg, t[i].says) == NULL)
             printf("# %s\n", text != NULL ? text : e.msg);
+        free(text);
+    }
+}
+
+/* As transformers, which always has the function, a template with a fallback
+ * calls it. */
+static void
+test_date(void)
+{
+    static const struct {
+        const char *template;
+        const char *prints; /* NULL: the date is missing */
+    } t[] = { { "{{ strftime_now('%Y') }}", NULL },
+        { "{% if strftime_now is defined %}{{ strftime_now('%Y') }}"
+          "{% else %}2024{% endif %}",
+            NULL },
+        { "{% if date_string is defined %}{{ strftime_now('%Y') }}"
+          "{% else %}2024{% endif %}",
+            "2024" } };
+
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct err e = { 0 };
+        char *text = rendered(t[i].template, &e);
+
+        ok(t[i].prints == NULL
+                ? text == NULL && e.code == EX_USAGE && strstr(e.msg, "--date")
+                : text != NULL && strcmp(text, t[i].prints) == 0,
+            "without a date, a template that %s: %s",
+            t[i].prints == NULL ? "asks for it is refused" : "has one is taken",
+            one_line(t[i].template));
         free(text);
     }
 }
@@ -307,6 +337,7 @@ main(void)
     test_templates();
     test_snippets();
     test_refusals();
+    test_date();
     test_limits();
     test_kept_loop();
     return done_testing();

@@ -95,7 +95,7 @@ most() {
         fail "$2 has $got options, at most $1"
     fi
 }
-most 26 tokenize
+most 27 tokenize
 most 25 teacher
 most 23 evalppl
 most 64 student
