@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After so many consecutive batches that teach nothing, the run ends. */
+/* Consecutive batches without a reward, or of equal rewards, that end the
+ * run. */
 enum { MOST_EQUAL = 100 };
 
 static const char *const losses[] = { "grpo", "bnpo", "dr_grpo", "dapo",
@@ -131,7 +132,9 @@ check_grpo(struct student *s)
 
 struct grpo_run {
     struct grpo g;
-    size_t equal; /* consecutive batches that taught nothing, up to now */
+    size_t equal;  /* consecutive batches, up to now, without a group to train
+                    * on */
+    size_t silent; /* consecutive batches without a reward */
 };
 
 static void
@@ -161,6 +164,27 @@ plan_grpo(struct student *s, struct plan_load *l)
     l->input += grpo_bytes(&((struct grpo_run *)s->own)->g);
 }
 
+/* Count batches that teach nothing.  -1 and *e: too many. */
+static int
+check_taught(struct grpo_run *r, const char *prompts, struct err *e)
+{
+    const struct grpo *g = &r->g;
+
+    r->silent = isnan(g->figures.rewards.mean) ? r->silent + 1 : 0;
+    if (r->silent == MOST_EQUAL)
+        return err_set(e, EX_INPUT,
+            "%s: in %d batches one after another the reward programs wrote "
+            "null for all texts, so that nothing is learnt",
+            prompts, MOST_EQUAL);
+    r->equal = g->kept_of_all == 0 ? r->equal + 1 : 0;
+    if (r->equal == MOST_EQUAL)
+        return err_set(e, EX_INPUT,
+            "%s: in %d batches one after another all rewards of each prompt "
+            "were equal: take prompts that the model answers right sometimes",
+            prompts, MOST_EQUAL);
+    return 0;
+}
+
 static int
 gather_grpo(struct student *s, struct loss_sum *sum, struct err *e)
 {
@@ -168,14 +192,9 @@ gather_grpo(struct student *s, struct loss_sum *sum, struct err *e)
     struct grpo *g = &r->g;
 
     memset(sum, 0, sizeof *sum);
-    if (g->iteration == 0 && grpo_write(g, s, e) < 0)
+    if (g->iteration == 0 &&
+        (grpo_write(g, s, e) < 0 || check_taught(r, s->in.name, e) < 0))
         return -1;
-    r->equal = g->kept_of_all == 0 ? r->equal + 1 : 0;
-    if (r->equal == MOST_EQUAL)
-        return err_set(e, EX_INPUT,
-            "%s: in %d batches one after another all rewards of each prompt "
-            "were equal: take prompts that the model answers right sometimes",
-            s->in.name, MOST_EQUAL);
     if (r->equal > 0)
         rollout_end(&g->roll);
     else

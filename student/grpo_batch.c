@@ -4,6 +4,7 @@
 #include "reward.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "dist/watch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ grpo_begin(struct grpo *g, struct student *s, const struct grpo_opt *o)
     g->o = o;
     g->told = xcalloc(rows * told_width(g), sizeof *g->told);
     g->reward = xcalloc(rows, sizeof *g->reward);
+    g->silent = xcalloc(o->judge.n, sizeof *g->silent);
     g->advantage = xcalloc(rows, sizeof *g->advantage);
     g->kept = xcalloc(n, sizeof(struct text *));
     g->kept_advantage = xcalloc(n, sizeof *g->kept_advantage);
@@ -66,6 +68,7 @@ grpo_release(struct grpo *g)
     reference_close(g->reference);
     free(g->told);
     free(g->reward);
+    free(g->silent);
     free(g->advantage);
     free(g->kept);
     free(g->kept_advantage);
@@ -99,11 +102,13 @@ judge_texts(struct grpo *g, size_t rank, struct err *e)
         reward_line(&lines, t->prompt->record, t->bytes.p, t->bytes.n);
         told_at(g, rank, k)[judges] = (double)(t->ids.n - t->start);
     }
+    watch_busy(1);
     for (size_t i = 0; i < judges && r == 0; i++) {
         r = reward_run(g->o->judge.v[i], &lines, n, g->o->seconds, reward, e);
         for (size_t k = 0; k < n && r == 0; k++)
             told_at(g, rank, k)[i] = reward[k];
     }
+    watch_busy(-1);
     buf_release(&lines);
     free(reward);
     return r;
@@ -120,6 +125,25 @@ share_rewards(struct grpo *g, const struct student *s)
         at[r] = r * g->roll.n * told_width(g);
     dist_all_gather(&s->ranks, g->told, sizeof *g->told, at);
     free(at);
+}
+
+/* Note programs that have begun to write null for all texts. */
+static void
+note_silent(struct grpo *g, const struct student *s)
+{
+    const size_t rows = g->roll.a->rows;
+
+    for (size_t i = 0; i < g->o->judge.n; i++) {
+        size_t row = 0;
+
+        while (row < rows && isnan(told_of_row(g, row)[i]))
+            row++;
+        if (row == rows && !g->silent[i])
+            note("step %llu: reward program '%.100s' wrote null for all %zu "
+                 "texts",
+                (unsigned long long)s->st.step + 1, g->o->judge.v[i], rows);
+        g->silent[i] = row == rows;
+    }
 }
 
 /* The weighted sum of a row's rewards; NAN: it has none. */
@@ -226,6 +250,7 @@ grpo_write(struct grpo *g, struct student *s, struct err *e)
         return -1;
     }
     share_rewards(g, s);
+    note_silent(g, s);
     for (size_t row = 0; row < rows; row++)
         g->reward[row] = row_reward(g, row);
     policy_advantages(g->reward, rows / g->o->group, g->o->group,

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
+#include "dist/watch.h"
 #include "model/model.h"
 #include "train/plan.h"
 
@@ -126,9 +127,14 @@ score_texts(struct on_policy *o, struct err *e)
     const struct rows *r = &o->roll.rows.rows;
     const size_t T = r->T, d = o->teacher.c.d;
 
-    if (o->remote)
-        return teacher_server_score(&o->server, r, &o->targets, e);
+    if (o->remote) {
+        int result;
 
+        watch_busy(1);
+        result = teacher_server_score(&o->server, r, &o->targets, e);
+        watch_busy(-1);
+        return result;
+    }
     for (size_t b = 0; b < r->B; b += o->micro) {
         const struct rows some = { r->B - b < o->micro ? r->B - b : o->micro, T,
             r->ids + b * T, r->first + b * T };

@@ -1,6 +1,6 @@
 /* Reward programs; see reward.h. */
 #include "reward.h"
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "base/number.h"
 #include "text/unicode.h"
 
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LINE_MOST = 400 }; /* most bytes of a line of an answer */
+#define MOST 1e30 /* the squares of such rewards, weighted, have a sum */
 
 extern char **environ;
 
@@ -41,8 +41,14 @@ reward_line(struct buf *lines, const json_t *record, const char *completion,
 
 /* A running program, its input and its answer. */
 struct judging {
-    pid_t pid;    /* leader of a process group */
-    int to, from; /* pipes; -1: closed */
+    pid_t pid;     /* leader of a process group */
+    pid_t watcher; /* a member of that group, which kills it when this process
+                     * has ended */
+    int to, from;  /* pipes; -1: closed */
+    int life;      /* pipe to the watcher, never written to */
+    int ended;     /* 1: the program has ended, with `status` of waitpid */
+    int status;
+    struct deadline time;
     const struct buf *lines;
     size_t given;      /* bytes of `lines` that have been written */
     struct buf answer; /* bytes read after the last newline */
@@ -52,25 +58,34 @@ struct judging {
 
 /* ---- starting and ending ---- */
 
-/* Start `sh -c command` with pipes in[0] as standard input and out[1] as
- * standard output, in a process group of its own.  Returns 0 or an errno. */
+/* The watcher's input ends when this process does, even by kill -9.  The
+ * program may signal its process group, the watcher included. */
+static const char watch[] =
+    "trap '' HUP INT QUIT TERM; read -r none; kill -KILL 0";
+
+/* Start `sh -c script` in a process group (0: one of its own) with `in` as
+ * standard input, and `out` as standard output; out -1: what it writes, to
+ * standard error too, is dropped.  Returns 0 or an errno. */
 static int
-spawn_program(pid_t *pid, const char *command, const int in[2],
-    const int out[2])
+spawn_shell(pid_t *pid, const char *script, pid_t group, int in, int out)
 {
     char *const argv[] = { (char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
-        (char *)(uintptr_t)command, NULL };
+        (char *)(uintptr_t)script, NULL };
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
     sigset_t set;
     int r;
 
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, in[0], 0);
-    posix_spawn_file_actions_adddup2(&files, out[1], 1);
+    posix_spawn_file_actions_adddup2(&files, in, 0);
+    if (out >= 0)
+        posix_spawn_file_actions_adddup2(&files, out, 1);
+    for (int fd = 1; out < 0 && fd < 3; fd++)
+        posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_init(&how);
     posix_spawnattr_setflags(&how,
         POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&how, group);
     sigemptyset(&set);
     posix_spawnattr_setsigmask(&how, &set);
     sigaddset(&set, SIGPIPE);
@@ -99,50 +114,48 @@ open_pipe(int fd[2])
     return 0;
 }
 
+/* Kill the program, the watcher, and all that is left of their process
+ * group, and close the pipes. */
+static void
+end_judging(struct judging *j)
+{
+    close_end(&j->to);
+    close_end(&j->from);
+    if (j->pid > 0) {
+        /* while the watcher lives, no other group has this number */
+        kill(-j->pid, SIGKILL);
+        while (!j->ended && waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    while (j->watcher > 0 && waitpid(j->watcher, NULL, 0) < 0 && errno == EINTR)
+        ;
+    close_end(&j->life);
+}
+
 static int
 start_judging(struct judging *j, const char *command, struct err *e)
 {
-    int in[2] = { -1, -1 }, out[2] = { -1, -1 }, r;
+    int in[2] = { -1, -1 }, out[2] = { -1, -1 }, life[2] = { -1, -1 }, r;
 
-    if (open_pipe(in) < 0 || open_pipe(out) < 0)
+    if (open_pipe(in) < 0 || open_pipe(out) < 0 || open_pipe(life) < 0)
         r = errno;
-    else
-        r = spawn_program(&j->pid, command, in, out);
+    else if ((r = spawn_shell(&j->pid, command, 0, in[0], out[1])) != 0)
+        j->pid = 0;
+    else if ((r = spawn_shell(&j->watcher, watch, j->pid, life[0], -1)) != 0)
+        j->watcher = 0;
     close_end(&in[0]);
     close_end(&out[1]);
+    close_end(&life[0]);
+    j->to = in[1];
+    j->from = out[0];
+    j->life = life[1];
     if (r != 0) {
-        close_end(&in[1]);
-        close_end(&out[0]);
         errno = r;
         return err_set(e, EX_SYS, "cannot be started:");
     }
-    fcntl(in[1], F_SETFL, O_NONBLOCK);
-    j->to = in[1];
-    j->from = out[0];
+    fcntl(j->to, F_SETFL, O_NONBLOCK);
+    fcntl(j->from, F_SETFL, O_NONBLOCK);
     return 0;
-}
-
-/* Wait until the program ends, at most until `deadline`.  Returns its status as
- * waitpid stores it; -1: the program has not ended. */
-static int
-await_program(const struct judging *j, double deadline)
-{
-    const struct timespec pause = { 0, 2000000 };
-    int status = 0;
-
-    while (waitpid(j->pid, &status, WNOHANG) == 0) {
-        if (clock_now() >= deadline)
-            return -1;
-        nanosleep(&pause, NULL);
-    }
-    return status;
-}
-
-static void
-kill_program(struct judging *j)
-{
-    kill(-j->pid, SIGKILL);
-    waitpid(j->pid, NULL, 0);
 }
 
 /* ---- lines ---- */
@@ -162,9 +175,10 @@ take_reward(struct judging *j, char *line, struct err *e)
             j->n);
     j->reward[j->got] = NAN;
     if (strcmp(line, "null") != 0 &&
-        number_real(line, -1e300, 1e300, &j->reward[j->got]) < 0)
+        number_real(line, -MOST, MOST, &j->reward[j->got]) < 0)
         return err_set(e, EX_INPUT,
-            "line %zu: '%.40s' is neither a number nor null", j->got + 1, line);
+            "line %zu: '%.40s' is neither null nor a number from -1e30 to 1e30",
+            j->got + 1, line);
     j->got++;
     return 0;
 }
@@ -219,7 +233,9 @@ hear_answer(struct judging *j, struct err *e)
     const ptrdiff_t k = read(j->from, block, sizeof block);
 
     if (k < 0)
-        return errno == EINTR ? 0 : err_set(e, EX_SYS, "cannot be read:");
+        return errno == EINTR || errno == EAGAIN
+            ? 0
+            : err_set(e, EX_SYS, "cannot be read:");
     buf_add(&j->answer, block, (size_t)k);
     if (k == 0)
         close_end(&j->from);
@@ -228,31 +244,46 @@ hear_answer(struct judging *j, struct err *e)
 
 /* ---- a batch ---- */
 
+/* The program has ended, and nothing more is to be read now, but a child of it
+ * holds the output open.  Is all said? */
 static int
-talk_to(struct judging *j, double deadline, struct err *e)
+is_answered(const struct judging *j)
 {
-    while (j->from >= 0) {
-        struct pollfd p[] = { { j->from, POLLIN, 0 }, { j->to, POLLOUT, 0 } };
-        const double left = deadline - clock_now();
+    return j->status != 0 || j->got + (j->answer.n > 0) >= j->n;
+}
 
-        if (!(left > 0.0))
+/* Exchange lines until the program has ended and has said all, or its time is
+ * over. */
+static int
+talk_to(struct judging *j, struct err *e)
+{
+    while (j->from >= 0 || !j->ended) {
+        struct pollfd p[] = { { j->from, POLLIN, 0 }, { j->to, POLLOUT, 0 } };
+
+        if (!(deadline_left(&j->time) > 0.0))
             return 0;
-        if (poll(p, 2, left < 1.0 ? (int)(left * 1e3) + 1 : 1000) < 0 &&
-            errno != EINTR)
+        /* before the look at the pipe, where all is then that it has written */
+        if (!j->ended)
+            j->ended = waitpid(j->pid, &j->status, WNOHANG) == j->pid;
+        if (poll(p, 2, j->from < 0 || j->ended ? 2 : 20) < 0 && errno != EINTR)
             return err_set(e, EX_SYS, "poll:");
         if (j->to >= 0 && p[1].revents != 0)
             give_lines(j);
         if (p[0].revents != 0 && hear_answer(j, e) < 0)
             return -1;
+        if (p[0].revents == 0 && j->ended && is_answered(j))
+            return take_rewards(j, 1, e);
     }
     return 0;
 }
 
-/* Judge the end of a program.  status: as await_program returns it. */
+/* Judge how the program has ended. */
 static int
-check_end(const struct judging *j, int status, double seconds, struct err *e)
+check_end(const struct judging *j, double seconds, struct err *e)
 {
-    if (status == -1)
+    const int status = j->status;
+
+    if (!j->ended)
         return err_set(e, EX_SYS,
             "has written %zu of %zu lines after %g s and was killed: give it "
             "more time by --reward-time",
@@ -276,21 +307,13 @@ int
 reward_run(const char *command, const struct buf *lines, size_t n,
     double seconds, double *reward, struct err *e)
 {
-    const double deadline = clock_now() + seconds;
     struct judging j = { .lines = lines, .reward = reward, .n = n };
-    int status = -1, r;
+    int r;
 
-    if ((r = start_judging(&j, command, e)) == 0) {
-        r = talk_to(&j, deadline, e);
-        close_end(&j.to);
-        if (r == 0 && j.from < 0)
-            status = await_program(&j, deadline);
-        close_end(&j.from);
-        if (status == -1)
-            kill_program(&j);
-        if (r == 0)
-            r = check_end(&j, status, seconds, e);
-    }
+    deadline_begin(&j.time, seconds);
+    if ((r = start_judging(&j, command, e)) == 0 && (r = talk_to(&j, e)) == 0)
+        r = check_end(&j, seconds, e);
+    end_judging(&j);
     buf_release(&j.answer);
     return r < 0 ? err_prefix(e, "reward program '%.100s'", command) : 0;
 }

@@ -1,8 +1,9 @@
 /*
  * Reward programs: any program that reads a JSON line for each text and writes
- * a line for each, in the same order: a number, or null for a text that it
- * cannot judge.  It is started anew for each batch of texts and reads until its
- * input ends, so it needs neither to flush its output nor to keep a state.
+ * a line for each, in the same order: a number from -1e30 to 1e30, or null for
+ * a text that it cannot judge.  It is started anew for each batch of texts and
+ * reads until its input ends, so it needs neither to flush its output nor to
+ * keep a state.
  */
 #ifndef STUDENT_REWARD_H
 #define STUDENT_REWARD_H
@@ -20,10 +21,12 @@ void reward_line(struct buf *lines, const json_t *record,
 
 /*
  * Let `sh -c command` judge n texts: write `lines` to it, and read the rewards
- * [n], NAN for null.  It inherits standard error.  -1 and *e "reward program
- * 'command': why": EX_INPUT: a line is no number, or the number of lines is not
- * n; EX_SYS: the program cannot be started, fails, or is not done after
- * `seconds` and was killed with its children.
+ * [n], NAN for null.  It inherits standard error.  All that is left of its
+ * process group is killed when it has ended and written n lines, or when this
+ * process has ended in any way.  -1 and *e "reward program 'command': why":
+ * EX_INPUT: a line is no such number, or the number of lines is not n; EX_SYS:
+ * the program cannot be started, fails, or is not done after `seconds` in which
+ * this process ran.
  */
 int reward_run(const char *command, const struct buf *lines, size_t n,
     double seconds, double *reward, struct err *e);

@@ -88,6 +88,9 @@ watch_leave(void)
 void
 watch_busy(int change)
 {
+    /* the time in which it was busy does not count afterwards either */
+    if (change < 0 && atomic_load(&depth) == 0)
+        atomic_store(&since, clock_now());
     atomic_fetch_add(&busy, change);
 }
 

@@ -34,7 +34,8 @@ int watch_begin(double least, int steps, const char *advice, struct err *e);
 /* Report how many seconds a step took. */
 void watch_step(double seconds);
 /* Between watch_busy(1) and watch_busy(-1), which another thread may call, this
- * rank does not count as slow: it saves, or evaluates held-out batches. */
+ * rank does not count as slow: it saves, evaluates held-out batches, or waits
+ * for a program or server that has a time limit of its own. */
 void watch_busy(int change);
 void watch_end(void);
 

@@ -103,6 +103,16 @@ status 3 'a run whose rewards are always equal ends' student grpo -q -m s0 \
     -o stuck --reward "sed 's/.*/1/'" -B 8 --group 4 -n 1 --steps 1 \
     --drop-equal p.jsonl
 like 'it says what prompts to take' 'sometimes' err
+status 3 'a run without any reward ends' student grpo -o silent --reward \
+    "sed 's/.*/null/'" -B 8 --group 4 -m s0 -n 1 --steps 200 --save 0 p.jsonl
+like 'the program that judges nothing is named' \
+    "step 1: reward program 'sed .*' wrote null for all 8 texts" err
+equal 'it is named once' "$(grep -c 'step [0-9]*: reward program' err)" 1
+like 'the end says why' 'in 100 batches .* wrote null for all texts' err
+status 3 'a reward that is too large is refused' grpo no --steps 1 --reward \
+    "awk '{ print NR == 2 ? \"-1e155\" : 1 }'"
+like 'the line of a reward that is too large is named' "line 2: '-1e155'" err
+rm -rf no
 ok 'two programs judge' grpo two --steps 1 --reward "sed 's/.*/1/'" \
     --reward-weights 1,0.5
 sum=$(column reward two)
@@ -142,6 +152,18 @@ ok '2 ranks leave out groups of equal rewards' ranks 2 student grpo -q -m s0 \
     -n 4 --steps 2 --save 0 --drop-equal --shard-level 2 -j 1 p.jsonl
 ok 'as many are left out as are counted' test "$(column dropped r2 | head -n 1)" \
     -gt 0
+# Rank 1 waits for its judge in the third step, longer than --rank-timeout and
+# three steps
+cat >slow <<'END'
+#!/bin/sh
+[ "$OMPI_COMM_WORLD_RANK" = 0 ] || [ "$(grep -c . waits/metrics.tsv)" != 3 ] ||
+    sleep 8
+exec awk -f judge.awk
+END
+chmod +x slow
+ok 'a rank may wait for its judge longer than --rank-timeout' ranks 2 student \
+    grpo -q -m s0 -o waits --reward ./slow -B 8 --group 4 -n 8 --steps 3 \
+    --rank-timeout 1 -j 1 p.jsonl
 status 2 'ranks without the same number of rows are refused' ranks 3 student \
     grpo -q -m s0 -o no --reward cat -B 8 --group 4 --steps 1 p.jsonl
 done_testing

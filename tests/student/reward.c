@@ -4,8 +4,11 @@
 #include "student/reward.h"
 #include "base/clock.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 
 enum { N = 5 };
 
@@ -111,6 +114,97 @@ test_slow(const struct buf *lines)
         "a program that closes its output and stays is killed");
 }
 
+/* Run a program that ends with status 0 if the command judges all lines in
+ * `seconds`. */
+static pid_t
+judge_apart(const struct buf *lines, const char *command, double seconds)
+{
+    const pid_t pid = fork();
+    double got[N];
+    struct err e;
+
+    if (pid == 0)
+        _exit(reward_run(command, lines, N, seconds, got, &e) < 0);
+    return pid;
+}
+
+static void
+nap(double seconds)
+{
+    const struct timespec t = { (time_t)seconds,
+        (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+    nanosleep(&t, NULL);
+}
+
+static void
+test_stopped(const struct buf *lines)
+{
+    const pid_t pid = judge_apart(lines, "sleep 1; sed 's/.*/1/'", 3);
+    int status = -1;
+
+    nap(0.3);
+    kill(pid, SIGSTOP);
+    nap(3.5);
+    kill(pid, SIGCONT);
+    waitpid(pid, &status, 0);
+    ok(status == 0, "time in which the run is stopped does not count");
+}
+
+/* Do all processes that hold the other end of a pipe end? */
+static int
+all_end(int fd)
+{
+    struct pollfd p = { fd, POLLIN, 0 };
+    char c;
+
+    return poll(&p, 1, 20000) == 1 && read(fd, &c, 1) == 0;
+}
+
+/* Processes that a program leaves behind hold its output and a pipe of this
+ * test. */
+static void
+test_children(const struct buf *lines)
+{
+    static const char leaves[] =
+        "sleep 300 & (sleep 300 & sleep 300) & sed 's/.*/2/'";
+    const double start = clock_now();
+    double got[N];
+    struct err e;
+    int end[2], status;
+    pid_t pid;
+
+    ok(pipe(end) == 0, "a pipe is made");
+    ok(reward_run(leaves, lines, N, 60, got, &e) == 0 && got[4] == 2.0 &&
+            clock_now() - start < 30.0,
+        "a program with children that hold its output ends by itself");
+    ok(reward_run("sleep 300 & printf '1\\n2\\n3\\n4\\n5'", lines, N, 60, got,
+           &e) == 0 &&
+            got[4] == 5.0,
+        "its last newline may be missing then");
+    ok(reward_run("(sleep 1; yes 3 | head -n 5) &", lines, N, 60, got, &e) ==
+                0 &&
+            got[4] == 3.0,
+        "lines that a child writes are waited for");
+    ok(reward_run("sleep 300 & echo 1; exit 7", lines, N, 60, got, &e) < 0 &&
+            strstr(e.msg, "status 7 after 1 of 5") != NULL,
+        "a program with children that fails is named at once");
+    close(end[1]);
+    ok(all_end(end[0]), "the children of a program end with it");
+    close(end[0]);
+
+    ok(pipe(end) == 0, "a pipe is made again");
+    pid = judge_apart(lines, "sleep 300 & (trap '' TERM; sleep 300); :", 300);
+    close(end[1]);
+    nap(0.5);
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    ok(all_end(end[0]),
+        "a program ends with its children when the run is "
+        "killed");
+    close(end[0]);
+}
+
 int
 main(void)
 {
@@ -134,7 +228,11 @@ main(void)
         "a program that is not there is named");
     test_bad(&lines, "yes | tr -d '\\n'", EX_INPUT, "too long",
         "a line without an end is not collected");
+    test_bad(&lines, "echo 1; echo 1e155", EX_INPUT, "line 2: '1e155'",
+        "a number whose square is none is named");
     test_slow(&lines);
+    test_stopped(&lines);
+    test_children(&lines);
     buf_release(&lines);
     return done_testing();
 }
