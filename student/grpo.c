@@ -3,6 +3,7 @@
 #include "command.h"
 #include "grpo_batch.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/number.h"
 #include "cli/die.h"
 #include "train/plan.h"
@@ -166,11 +167,16 @@ plan_grpo(struct student *s, struct plan_load *l)
 
 /* Count batches that teach nothing.  -1 and *e: too many. */
 static int
-check_taught(struct grpo_run *r, const char *prompts, struct err *e)
+check_taught(struct grpo_run *r, const struct student *s, struct err *e)
 {
     const struct grpo *g = &r->g;
+    const char *prompts = s->in.name;
 
     r->silent = isnan(g->figures.rewards.mean) ? r->silent + 1 : 0;
+    if (r->silent == 1 && s->ranks.rank == 0)
+        warn("step %llu: nothing is learnt: the reward programs wrote null for "
+             "all texts",
+            (unsigned long long)s->st.step + 1);
     if (r->silent == MOST_EQUAL)
         return err_set(e, EX_INPUT,
             "%s: in %d batches one after another the reward programs wrote "
@@ -193,7 +199,7 @@ gather_grpo(struct student *s, struct loss_sum *sum, struct err *e)
 
     memset(sum, 0, sizeof *sum);
     if (g->iteration == 0 &&
-        (grpo_write(g, s, e) < 0 || check_taught(r, s->in.name, e) < 0))
+        (grpo_write(g, s, e) < 0 || check_taught(r, s, e) < 0))
         return -1;
     if (r->equal > 0)
         rollout_end(&g->roll);

@@ -127,13 +127,13 @@ share_rewards(struct grpo *g, const struct student *s)
     free(at);
 }
 
-/* Note programs that have begun to write null for all texts. */
+/* Note programs, of several, that have begun to write null for all texts. */
 static void
 note_silent(struct grpo *g, const struct student *s)
 {
     const size_t rows = g->roll.a->rows;
 
-    for (size_t i = 0; i < g->o->judge.n; i++) {
+    for (size_t i = 0; g->o->judge.n > 1 && i < g->o->judge.n; i++) {
         size_t row = 0;
 
         while (row < rows && isnan(told_of_row(g, row)[i]))

@@ -103,12 +103,16 @@ status 3 'a run whose rewards are always equal ends' student grpo -q -m s0 \
     -o stuck --reward "sed 's/.*/1/'" -B 8 --group 4 -n 1 --steps 1 \
     --drop-equal p.jsonl
 like 'it says what prompts to take' 'sometimes' err
-status 3 'a run without any reward ends' student grpo -o silent --reward \
+status 3 'a run without any reward ends' student grpo -q -o silent --reward \
     "sed 's/.*/null/'" -B 8 --group 4 -m s0 -n 1 --steps 200 --save 0 p.jsonl
-like 'the program that judges nothing is named' \
-    "step 1: reward program 'sed .*' wrote null for all 8 texts" err
-equal 'it is named once' "$(grep -c 'step [0-9]*: reward program' err)" 1
+like 'the first batch without a reward is told' \
+    'step 1: nothing is learnt: .* wrote null for all texts' err
+equal 'it is told once' "$(grep -c 'nothing is learnt: ' err)" 1
 like 'the end says why' 'in 100 batches .* wrote null for all texts' err
+ok 'one of two programs may judge nothing' student grpo -m s0 -o of-two --reward \
+    ./judge --reward "sed 's/.*/null/'" -B 8 --group 4 -n 1 --steps 2 p.jsonl
+equal 'the program that judges nothing is named once' "$(grep -c \
+    "step [0-9]*: reward program 'sed .*' wrote null for all 8 texts" err)" 1
 status 3 'a reward that is too large is refused' grpo no --steps 1 --reward \
     "awk '{ print NR == 2 ? \"-1e155\" : 1 }'"
 like 'the line of a reward that is too large is named' "line 2: '-1e155'" err
