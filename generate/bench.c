@@ -55,13 +55,14 @@ check_positions(const struct bench *b)
 
     for (size_t i = 0; i < b->sides; i++) {
         const struct bench_side *s = &b->side[i];
+        const size_t positions =
+            s->is_server ? 0 : config_positions(&s->process.m.c);
 
-        if (!s->is_server && s->process.m.c.max_pos > 0 &&
-            longest > s->process.m.c.max_pos)
+        if (positions > 0 && longest > positions)
             die(EX_USAGE,
                 "%s: has %zu positions, but a request has up to %zu tokens: "
                 "give a lower --prompt-length, --prefix-length or -n",
-                s->name, s->process.m.c.max_pos, longest);
+                s->name, positions, longest);
     }
 }
 

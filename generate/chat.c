@@ -59,7 +59,8 @@ speaker_engine(struct speaker *s, const struct chat_args *a, struct pool *pool)
 {
     const size_t page = gen_page_bytes(&s->m);
     const size_t most = (a->cache > 0 ? a->cache : plan_limit() / 4) / page;
-    const size_t positions = s->m.c.max_pos > 0 ? s->m.c.max_pos : LONGEST;
+    const size_t known = config_positions(&s->m.c);
+    const size_t positions = known > 0 ? known : LONGEST;
     struct gen_limits l = { .texts = 1,
         .pages = kv_pages(positions),
         .slice = GEN_SLICE };

@@ -88,6 +88,7 @@ many_limits(const struct many *r, size_t texts, size_t longest)
 {
     const size_t page = gen_page_bytes(r->m), one = kv_pages(longest);
     const size_t half = plan_limit() / 2 / page;
+    const size_t positions = config_positions(&r->m->c);
     struct gen_limits l = { .texts = texts,
         .pages = texts * one,
         .longest = longest,
@@ -101,8 +102,8 @@ many_limits(const struct many *r, size_t texts, size_t longest)
         return l;
     l.pages = r->cache > page ? r->cache / page : 1;
     l.longest = l.pages * KV_PAGE;
-    if (r->m->c.max_pos > 0 && r->m->c.max_pos < l.longest)
-        l.longest = r->m->c.max_pos;
+    if (positions > 0 && positions < l.longest)
+        l.longest = positions;
     return l;
 }
 

@@ -136,7 +136,7 @@ run_prompts(const struct run_args *a, const struct model *m,
             .nstop = a->stop.n },
         .tok = tok,
         .V = m->c.V,
-        .positions = m->c.max_pos };
+        .positions = config_positions(&m->c) };
     struct prompts *prompts = prompts_open(&from);
     struct many many = { .m = packed != NULL ? packed_model(packed) : m,
         .packed = packed,

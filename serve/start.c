@@ -50,7 +50,8 @@ open_model(struct server *s, const struct serve_args *a)
 static void
 choose_limits(struct server *s, const struct serve_args *a)
 {
-    const size_t most = s->m.c.max_pos, page = gen_page_bytes(&s->m);
+    const size_t most = config_positions(&s->m.c);
+    const size_t page = gen_page_bytes(&s->m);
     const size_t cache = s->packed != NULL ? a->cache / 2 : a->cache;
     struct gen_limits *l = &s->limits;
 

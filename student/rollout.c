@@ -54,7 +54,7 @@ open_rollout_tokenizer(struct rollout *r, struct student *s)
 static void
 check_sizes(const struct rollout *r, const struct student *s, size_t longest)
 {
-    const size_t positions = s->t.m.c.max_pos;
+    const size_t positions = config_positions(&s->t.m.c);
 
     if (positions > 0 && longest > positions)
         die(EX_USAGE,

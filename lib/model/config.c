@@ -578,13 +578,23 @@ set_windows(const struct config *c, json_t *j)
     json_decref(types);
 }
 
+size_t
+config_positions(const struct config *c)
+{
+    const double by = c->rope == ROPE_DYNAMIC ? c->rope_factor : 1;
+
+    return (size_t)((double)c->max_pos * by);
+}
+
 void
 config_tell_positions(const struct config *c, size_t T, const char *who)
 {
-    if (c->max_pos > 0 && T > c->max_pos)
+    const size_t positions = config_positions(c);
+
+    if (positions > 0 && T > positions)
         note("%s: rows of %zu tokens, but it was made for %zu positions: texts "
              "that are longer may suffer",
-            who, T, c->max_pos);
+            who, T, positions);
 }
 
 json_t *

@@ -168,8 +168,11 @@ int config_windows_lost(const struct config *c);
 int config_is_eos(const struct config *c, int64_t id);
 /* The ids that end a text, as JSON: a number, a list of several, NULL: none. */
 json_t *config_eos_json(const struct config *c);
-/* Print a note if rows of T tokens are longer than c->max_pos; the note calls
- * the model `who`. */
+/* Tokens of the longest text that the model is made for; 0: unknown.  It is
+ * max_pos, which dynamic RoPE multiplies by its factor. */
+size_t config_positions(const struct config *c);
+/* Print a note if rows of T tokens are longer than config_positions; the note
+ * calls the model `who`. */
 void config_tell_positions(const struct config *c, size_t T, const char *who);
 /* Make a config.json object that transformers 4 and 5, vLLM and llama.cpp's
  * converter can read: it has both rope_theta and rope_parameters.  b [L]: the

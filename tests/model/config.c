@@ -245,6 +245,13 @@ test_families(void)
     ok(read_config(&c, "{\"model_type\":\"olmo2\"}", &e) == 0 &&
             c.eps == 1e-5 && c.KV == 4 && !c.tied,
         "olmo2 has its defaults %s", e.msg);
+    ok(config_positions(&c) == 2048, "a model has its positions");
+    ok(read_config(&c,
+           "{\"model_type\":\"olmo2\",\"max_position_embeddings\":1000,"
+           "\"rope_scaling\":{\"type\":\"dynamic\",\"factor\":2.5}}",
+           &e) == 0 &&
+            config_positions(&c) == 2500,
+        "dynamic RoPE multiplies a model's positions %s", e.msg);
     ok(read_config(&c,
            "{\"model_type\":\"olmo3\",\"rope_theta\":1e6,\"rope_scaling\":{"
            "\"rope_type\":\"yarn\",\"factor\":8,"
