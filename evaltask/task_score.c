@@ -1,7 +1,9 @@
 /* Scores the requests of all tasks by a model.
  *
  * Stem: the tokens with which all requests of an item begin.  They are computed
- * once, and predictions inside the stem are scored once.
+ * once, and predictions inside the stem are scored once.  Where RoPE's angles
+ * depend on the length of a text, only requests whose angles are those of their
+ * stem share it.
  *
  * Attention takes a row's keys in groups that end at multiples of 256 tokens.
  * An item begins at such a multiple or crosses none.  So its keys are always
@@ -14,6 +16,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "model/angles.h"
 #include "model/head.h"
 
 #include <math.h>
@@ -251,6 +254,17 @@ add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
     }
 }
 
+/* Do n requests have the angles of their first nstem tokens? */
+static int
+angles_same(const struct config *c, const struct task_ids *r, size_t n,
+    size_t nstem)
+{
+    for (size_t i = 0; i < n; i++)
+        if (angles_set(c, fed_tokens(&r[i])) != angles_set(c, nstem))
+            return 0;
+    return 1;
+}
+
 static void
 add_item(struct bundle *b, const struct task_ids *r, size_t n,
     struct request_score *to)
@@ -262,7 +276,7 @@ add_item(struct bundle *b, const struct task_ids *r, size_t n,
         total += fed_tokens(&r[i]) - nstem;
         b->of += (double)fed_tokens(&r[i]);
     }
-    if (nstem > 0 && total <= b->T) {
+    if (nstem > 0 && total <= b->T && angles_same(&b->j->m.c, r, n, nstem)) {
         add_requests(b, r, n, nstem, total, to);
         return;
     }

@@ -2,6 +2,7 @@
 #include "gen/draft.h"
 #include "base/mem.h"
 #include "gen/engine_impl.h"
+#include "model/angles.h"
 
 #include <stdlib.h>
 
@@ -69,31 +70,47 @@ guess_task(void *ctx, size_t i, size_t worker)
         g->draft->V, &g->room[worker]);
 }
 
+/* Tokens of a text that the draft knows: those in its cache, which are dropped
+ * if the text has outgrown their angles. */
+static size_t
+known_tokens(const struct gen_engine *g, const struct gen_text *t)
+{
+    struct kvcache *k = g->draft->kv;
+
+    if (angles_outgrown(&g->limits.draft->c, kv_length(k, t->slot), t->ids.n))
+        kv_drop(k, t->slot);
+    return kv_length(k, t->slot);
+}
+
 /* Collect the running texts that want more than `has` guesses.  If the draft's
  * cache has too few pages for a text, the text gets no more guesses. */
 static void
 collect_texts(struct gen_engine *g, size_t has)
 {
+    const struct config *c = &g->limits.draft->c;
     struct draft *d = g->draft;
-    size_t room = kv_unused(d->kv);
+    size_t promised = 0;
 
     d->n = 0;
     for (size_t i = 0; i < g->nrun; i++) {
         struct gen_text *t = g->run[i];
-        const size_t known = kv_length(d->kv, t->slot);
-        const size_t pages = kv_pages(t->ids.n) - kv_pages(known);
+        size_t known, pages;
 
         if (t->row != GEN_DRAFT_ROW || t->guesses <= has)
             continue;
-        if (pages > room) {
+        known = known_tokens(g, t);
+        pages = kv_pages(t->ids.n) - kv_pages(known);
+        if (promised + pages > kv_unused(d->kv)) {
             t->guesses = has;
             continue;
         }
-        room -= pages;
+        promised += pages;
         d->more[d->n] = (struct kv_more){ .text = t->slot,
             .ids = t->ids.v + known,
             .n = t->ids.n - known,
-            .logits = 1 };
+            .logits = 1,
+            .length =
+                angles_outgrown(c, t->r.n, t->ids.n) ? t->ids.n : t->r.n };
         d->who[d->n++] = t;
     }
 }

@@ -174,6 +174,7 @@ gen_add(struct gen_engine *g, const struct gen_request *r, struct err *e)
         return NULL;
     t = xcalloc(1, sizeof *t);
     t->r = *r;
+    t->length = r->n;
     for (size_t i = 0; i < r->n; i++)
         tok_ids_push(&t->ids, r->prompt[i]);
     for (size_t i = 0; !r->params->past_eos && i < g->end.n; i++)
@@ -260,7 +261,8 @@ compute_step(struct gen_engine *g, size_t rows)
             .ids = t->ids.v + kv_length(g->kv, t->slot),
             .n = t->feed,
             .logits = t->row < rows,
-            .states = t->states };
+            .states = t->states,
+            .length = t->length };
         tokens += t->feed;
     }
     if (n > 0 && kv_feed(g->kv, g->more, n, g->logits) < 0)

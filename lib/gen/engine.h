@@ -17,10 +17,15 @@
  * recently used first.  If there are none, the youngest text is preempted: its
  * pages are taken, and its prompt and tokens are read again later.
  *
+ * With longrope and dynamic RoPE a prompt has the angles of its length, each
+ * further token those of the length of the text that ends with it.  A text that
+ * grows past longrope's original length is read again from its first token.
+ * Both are what transformers' generate does.
+ *
  * Full pages of a prompt are kept after its text ends.  A prompt that begins
- * with the same tokens uses them; only the tokens after them are computed, of
- * which there is always one or more.  Texts of one prompt (n > 1) share its
- * full pages in this way.
+ * with the same tokens, and has the same angles, uses them; only the tokens
+ * after them are computed, of which there is always one or more.  Texts of one
+ * prompt (n > 1) share its full pages in this way.
  *
  * A draft is a smaller model with the same tokens.  In each step it guesses the
  * next tokens of a text, which the model then checks in one pass.  Guesses are

@@ -21,6 +21,8 @@ struct gen_text {
     size_t stop_from;      /* stop strings begin at this byte or later */
     size_t scored;         /* prompt tokens that were reported */
     int cancelled, begun;  /* begun: the text has run before */
+    size_t length;         /* kv_more.length: tokens of the prompt or, of a text
+                            * that was read again, at that time */
     struct gen_text *next; /* in the queue */
     /* while it runs: */
     size_t slot;  /* the text's number in the cache */

@@ -37,6 +37,7 @@ prefix_new(size_t pages)
 {
     struct prefix *p = xcalloc(1, sizeof *p);
 
+    assert(pages < PREFIX_NONE / 2);
     p->buckets = bucket_count(pages);
     p->first = p->last = PREFIX_NONE;
     p->bucket = xreallocarray(NULL, p->buckets, sizeof *p->bucket);
@@ -58,6 +59,13 @@ prefix_bytes(size_t pages)
 {
     return bucket_count(pages) * sizeof(uint32_t) +
         pages * sizeof(struct prefix_page);
+}
+
+uint32_t
+prefix_root(size_t set)
+{
+    assert(set < PREFIX_NONE / 2);
+    return PREFIX_NONE - (uint32_t)set;
 }
 
 static uint32_t *

@@ -1,11 +1,13 @@
 /* Choose the tokens of a step, and give pages to texts; see engine_impl.h. */
 #include "gen/draft.h"
 #include "gen/engine_impl.h"
+#include "model/angles.h"
 
 #include <string.h>
 
-void
-gen_drop(struct gen_engine *g, struct gen_text *t)
+/* Free a running text's pages. */
+static void
+drop_pages(struct gen_engine *g, struct gen_text *t)
 {
     const uint32_t *table = kv_table(g->kv, t->slot);
 
@@ -13,9 +15,23 @@ gen_drop(struct gen_engine *g, struct gen_text *t)
         prefix_leave(g->prefix, table[--t->nodes]);
     t->apart = 0;
     kv_drop(g->kv, t->slot);
+}
+
+void
+gen_drop(struct gen_engine *g, struct gen_text *t)
+{
+    drop_pages(g, t);
     if (g->draft != NULL)
         draft_drop(g, t);
     g->slot[g->nslot++] = t->slot;
+}
+
+/* The root of the tree in which a text's pages are found: pages of other angles
+ * are in other trees. */
+static uint32_t
+text_root(const struct gen_engine *g, const struct gen_text *t)
+{
+    return prefix_root(angles_set(&g->m->c, t->length));
 }
 
 void
@@ -28,7 +44,7 @@ gen_keep_pages(struct gen_engine *g, struct gen_text *t)
 
     for (; !t->apart && t->nodes < full; t->nodes++) {
         const uint32_t parent =
-            t->nodes > 0 ? table[t->nodes - 1] : PREFIX_NONE;
+            t->nodes > 0 ? table[t->nodes - 1] : text_root(g, t);
         const uint32_t *ids = t->ids.v + t->nodes * KV_PAGE;
 
         if (prefix_child(g->prefix, parent, ids) != PREFIX_NONE) {
@@ -69,7 +85,7 @@ start_texts(struct gen_engine *g)
 }
 
 /* Does an older running text compute page `page` of text number i, whose tokens
- * up to the page's end are the same? */
+ * up to the page's end are the same, as are the angles? */
 static int
 page_is_coming(const struct gen_engine *g, size_t i, size_t page)
 {
@@ -79,6 +95,7 @@ page_is_coming(const struct gen_engine *g, size_t i, size_t page)
         const struct gen_text *o = g->run[j];
 
         if (o->feed > 0 && o->ids.n >= n && kv_length(g->kv, o->slot) < n &&
+            text_root(g, o) == text_root(g, g->run[i]) &&
             memcmp(o->ids.v, g->run[i]->ids.v, n * sizeof *o->ids.v) == 0)
             return 1;
     }
@@ -93,7 +110,7 @@ share_prefix(struct gen_engine *g, size_t i)
 {
     struct gen_text *t = g->run[i];
     const size_t most = (t->ids.n - 1) / KV_PAGE;
-    uint32_t page = PREFIX_NONE;
+    uint32_t page = text_root(g, t);
     size_t n = 0;
 
     if (!g->limits.apart && (!t->r.score || t->scored == t->r.n)) {
@@ -156,6 +173,21 @@ free_pages(struct gen_engine *g, size_t i, size_t n, size_t *promised)
 
 /* ---- the plan ---- */
 
+/* Let the running texts whose angles were those of a shorter text be read
+ * again. */
+static void
+drop_outgrown(struct gen_engine *g)
+{
+    for (size_t i = 0; i < g->nrun; i++) {
+        struct gen_text *t = g->run[i];
+
+        if (!angles_outgrown(&g->m->c, t->length, t->ids.n))
+            continue;
+        t->length = t->ids.n;
+        drop_pages(g, t);
+    }
+}
+
 /* How many tokens text number i computes; *slice: tokens of prompts that the
  * step may still read. */
 static size_t
@@ -177,15 +209,20 @@ tokens_to_feed(struct gen_engine *g, size_t i, size_t *slice)
 }
 
 /* How many tokens may the draft guess for a text that would get one token in
- * this step without guesses? */
+ * this step without guesses?  With its guesses it must not outgrow its
+ * angles. */
 static size_t
 tokens_to_guess(const struct gen_engine *g, const struct gen_text *t)
 {
     const size_t left = t->r.n + t->r.params->most - t->ids.n;
+    size_t n = g->limits.guesses;
 
     if (g->draft == NULL || left <= 1 || (t->r.score && t->scored < t->r.n))
         return 0;
-    return left - 1 < g->limits.guesses ? left - 1 : g->limits.guesses;
+    n = left - 1 < n ? left - 1 : n;
+    while (n > 0 && angles_outgrown(&g->m->c, t->length, t->ids.n + n))
+        n--;
+    return n;
 }
 
 /* Set `row` and `states` of a text, and advance *rows and *states. */
@@ -213,6 +250,7 @@ gen_plan(struct gen_engine *g)
     size_t slice = g->limits.slice, promised = 0, rows = 0;
     float *states = g->states;
 
+    drop_outgrown(g);
     start_texts(g);
     for (size_t i = 0; i < g->nrun; i++)
         g->run[i]->feed = g->run[i]->guesses = 0;

@@ -1,4 +1,4 @@
-/* Angles of RoPE for the passes; see angles.h. */
+/* Angles of RoPE; see angles.h. */
 #include "model/angles.h"
 #include "kern/rope.h"
 
@@ -36,20 +36,20 @@ fill_table(const struct config *c, const struct kern_rope_opt *o, size_t length,
 }
 
 void
-angles_lay(const struct config *c, size_t T, size_t length, struct arena *a,
-    float **cs, float **local)
+angles_lay(const struct config *c, size_t T, struct arena *a, float **cs,
+    float **local)
 {
     const struct kern_rope_opt o = rope_options(c),
                                plain = { .theta = c->theta_local };
 
     *cs = *local = arena_alloc(a, T * config_rotary(c), sizeof **cs);
     if (*cs != NULL)
-        fill_table(c, &o, length, 0, T, *cs);
+        fill_table(c, &o, 1, 0, T, *cs);
     if (c->theta_local == 0)
         return;
     *local = arena_alloc(a, T * config_rotary(c), sizeof **local);
     if (*local != NULL)
-        fill_table(c, &plain, length, 0, T, *local);
+        fill_table(c, &plain, 1, 0, T, *local);
 }
 
 size_t
@@ -61,11 +61,28 @@ angles_short(const struct config *c)
 }
 
 void
-angles_text(const struct config *c, size_t from, size_t n, float *cs)
+angles_text(const struct config *c, size_t length, size_t from, size_t n,
+    float *cs)
 {
     const struct kern_rope_opt o = rope_options(c);
 
-    fill_table(c, &o, from + n, from, n, cs);
+    fill_table(c, &o, length, from, n, cs);
+}
+
+size_t
+angles_set(const struct config *c, size_t length)
+{
+    const size_t most = angles_short(c);
+
+    if (length <= most)
+        return 0;
+    return c->rope == ROPE_LONGROPE ? 1 : length - most;
+}
+
+int
+angles_outgrown(const struct config *c, size_t was, size_t n)
+{
+    return c->rope == ROPE_LONGROPE && angles_set(c, was) != angles_set(c, n);
 }
 
 float

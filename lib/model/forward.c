@@ -292,7 +292,7 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
     const size_t rows = f->B * cut_of(f->T).Tp, mlp = model_widest(f->m);
     const struct attn shape = { .H = c->H, .KV = c->KV, .D = c->D };
 
-    angles_lay(c, f->T, 1, a, &f->cs, &f->cs_local);
+    angles_lay(c, f->T, a, &f->cs, &f->cs_local);
     if (f->T > angles_short(c))
         f->cs_piece =
             arena_alloc(a, f->B * f->T * config_rotary(c), sizeof(float));

@@ -483,7 +483,8 @@ piece_angles(const struct fwd *f, const struct rows *r)
         for (end = k + 1; end < k + left && r->first[end] == r->first[k]; end++)
             ;
         if (r->first[k] != UINT32_MAX)
-            angles_text(c, from, end - k, f->cs_piece + k * config_rotary(c));
+            angles_text(c, from + end - k, from, end - k,
+                f->cs_piece + k * config_rotary(c));
     }
 }
 

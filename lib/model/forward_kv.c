@@ -91,7 +91,9 @@ lay_cache(struct kvcache *k, struct arena *a)
     for (size_t i = 0; k->each != NULL && i < KV_TILE; i++)
         k->each[i] = i;
     k->low = arena_alloc(a, KV_TILE * low_widest(m), sizeof(float));
-    angles_lay(c, k->longest, k->longest, a, &k->cs, &k->cs_local);
+    angles_lay(c, k->longest, a, &k->cs, &k->cs_local);
+    if (k->longest > angles_short(c))
+        k->cs_row = arena_alloc(a, KV_TILE * config_rotary(c), sizeof(float));
     k->scratch = lay_each(a, threads, text > att ? text : att);
     k->wide = lay_each(a, threads, KV_PART * (cols + KV_PAD));
     k->rounded = arena_alloc(a, k->texts > KV_TILE ? k->texts : KV_TILE,
@@ -287,7 +289,9 @@ struct attjob {
     struct kvcache *k;
     const float *const *vec; /* [W_N] the block's vectors */
     float *key, *val;        /* the block's pages */
-    const float *cs;         /* the block's angles; NULL: no RoPE */
+    int rope;                /* 1: the block has RoPE */
+    const float *local;      /* [longest,rotary] the block's angles; NULL: those
+                              * of the row */
     size_t window;           /* tokens of the block's window; 0: none */
     size_t H, KV, qkv;       /* heads of the block, width of a row of qkv */
 };
@@ -305,15 +309,16 @@ keep_task(void *ctx, size_t task, size_t worker)
     for (; t < end; t++) {
         const size_t pos = k->row[t].pos, at = pos % KV_PAGE;
         float *q = k->qkv + t * j->qkv, *key = q + j->H * D;
+        const float *cs = !j->rope ? NULL
+            : j->local != NULL     ? j->local + pos * rotary
+                                   : k->row[t].cs;
         size_t to = kv_table(k, k->row[t].text)[pos / KV_PAGE] * size;
 
         if (config_has_mla(c)) {
             mla_heads(&k->mla, c, j->H, t, q, k->scratch[worker]);
-            turn_heads(c, j->KV, j->cs + pos * rotary, pos, q, 1);
+            turn_heads(c, j->KV, cs, pos, q, 1);
         } else {
-            finish_qkv(c, j->KV, j->vec,
-                j->cs != NULL ? j->cs + pos * rotary : NULL, pos, q, NULL,
-                k->scratch[worker]);
+            finish_qkv(c, j->KV, j->vec, cs, pos, q, NULL, k->scratch[worker]);
         }
         for (size_t h = 0; h < j->KV; h++, key += D) {
             for (size_t i = 0; i < D; i++)
@@ -411,10 +416,10 @@ kv_attention(struct kvcache *k, size_t i)
     const struct block *b = &k->f->m->block[i];
     const float *const *vec = k->f->vec + i * W_N;
     const size_t KV = b->groups, wide = qkv_width(c, KV), n = k->rows;
-    const float *cs = config_window(c, i) > 0 ? k->cs_local : k->cs;
+    const int local = config_window(c, i) > 0 && c->theta_local > 0;
     struct attjob att = { k, vec, k->k + k->at[i], k->v + k->at[i],
-        config_rope(c, i) ? cs : NULL, config_window(c, i), query_heads(c, KV),
-        KV, wide };
+        config_rope(c, i), local ? k->cs_local : NULL, config_window(c, i),
+        query_heads(c, KV), KV, wide };
     float *key = k->qkv + b->w[W_Q].rows, *val = key + KV * c->D;
     struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide, 0, 0,
                                 NULL },
@@ -529,9 +534,23 @@ run_tile(struct kvcache *k)
     k->rows = k->runs = k->spans = 0;
 }
 
-/* Add a token as a row of the tile. */
+/* The angles of a row at position pos of a text of `length` tokens. */
+static const float *
+row_angles(const struct kvcache *k, size_t row, size_t pos, size_t length)
+{
+    const struct config *c = &k->f->m->c;
+    const size_t rotary = config_rotary(c);
+
+    if (length <= angles_short(c))
+        return k->cs + pos * rotary;
+    angles_text(c, length, pos, 1, k->cs_row + row * rotary);
+    return k->cs_row + row * rotary;
+}
+
+/* Add a token, of a text of `length` tokens, as a row of the tile. */
 static void
-add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id)
+add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id,
+    size_t length)
 {
     const struct model *m = k->f->m;
     const size_t row = k->rows++;
@@ -539,6 +558,7 @@ add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id)
     if (r->pos % KV_PAGE == 0)
         take_page(k, r->text);
     k->row[row] = *r;
+    k->row[row].cs = row_angles(k, row, r->pos, length);
     if (row == 0 || k->row[row - 1].text != r->text || r->pos % KV_PAGE == 0)
         k->run[k->runs++] = (struct kv_run){ row, 0 };
     k->run[k->runs - 1].n++;
@@ -559,7 +579,7 @@ kv_has_room(const struct kvcache *k, const struct kv_more *t, size_t n)
     for (size_t i = 0; i < n; i++) {
         const size_t has = kv_length(k, t[i].text);
 
-        assert(t[i].n > 0);
+        assert(t[i].n > 0 && t[i].length <= k->longest);
         if (t[i].n > k->longest - has)
             return 0;
         pages += kv_pages(has + t[i].n) - kv_pages(has);
@@ -583,9 +603,10 @@ kv_feed(struct kvcache *k, const struct kv_more *t, size_t n, float *logits)
             const int last = t[i].logits && at + 1 == t[i].n;
             const struct kv_row r = { t[i].text, k->n[t[i].text]++,
                 t[i].states != NULL ? t[i].states + at * d : NULL,
-                last ? k->last + head.n++ * d : NULL };
+                last ? k->last + head.n++ * d : NULL, NULL };
 
-            add_kv_row(k, &r, t[i].ids[at]);
+            add_kv_row(k, &r, t[i].ids[at],
+                t[i].length > r.pos ? t[i].length : r.pos + 1);
             if (k->rows == KV_TILE)
                 run_tile(k);
         }

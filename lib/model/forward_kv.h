@@ -19,6 +19,8 @@
  * up to it and on nothing else: not on the calls that fed them, other texts,
  * shared pages, pages' places, or threads.  They are the bits of fwd_states
  * (model/forward.h) and fwd_head (model/head.h) of the whole text as one row.
+ * Where angles of RoPE depend on the length of a text, the bits depend on
+ * kv_more.length too, and those of fwd_states are a row's of that length.
  *
  * A model with the gated delta rule has a state for each text too (delta_kv.h),
  * beside the pages.  Its texts cannot share pages.
@@ -69,6 +71,10 @@ struct kv_more {
     int logits;    /* 1: the logits after the last of them are wanted */
     float *states; /* [n,d] out: final states of these n tokens (for
                     * head_score, head_top_rows); NULL: not wanted */
+    /* For angles that depend on the length of a text (model/angles.h): its
+     * first `length` tokens have those of a text of `length` tokens, each
+     * further one those of a text that ends with it. */
+    size_t length;
 };
 /*
  * Feed more tokens to n > 0 different texts.  logits: a row [V] for each text

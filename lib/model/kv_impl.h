@@ -20,6 +20,7 @@ struct kv_row {
     float *state;     /* [d] out: its final state; NULL: not wanted */
     float *last;      /* [d] out: its final state once more, for its logits;
                        * NULL: logits are not wanted */
+    const float *cs;  /* [rotary] its angles in blocks without a window */
 };
 
 /* n rows of a tile, from row `row` on, that are tokens of one page. */
@@ -53,6 +54,9 @@ struct kvcache {
     size_t *each;           /* [KV_TILE] 0, 1, ... */
     float *low;             /* [KV_TILE,low_widest] scale A x of adapters */
     float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */
+    float *cs_row;          /* [KV_TILE,rotary] angles of rows of longer texts
+                             * than angles_short; NULL: there is no room for
+                             * such texts */
     float **scratch;        /* [threads] scratch of attention */
     float **wide;           /* [threads] KV_PART widened rows, or a panel */
     unsigned char *rounded; /* rows of a product rounded to 8-bit integers */

@@ -137,7 +137,10 @@ static void
 both_states(struct fwd *f, struct kvcache *k, const uint32_t *ids, size_t n,
     float *exact, float *ints)
 {
-    const struct kv_more more = { 0, ids, n, 0, ints };
+    const struct kv_more more = { .ids = ids,
+        .n = n,
+        .states = ints,
+        .length = n };
     uint32_t *first = xcalloc(n, sizeof *first);
     const struct rows r = { 1, n, ids, first };
     int fed;

@@ -7,7 +7,11 @@ ends) and OUTDIR/nucleus.safetensors:
   logits F32 [N,V]; tau, p F32 [N]
   kept u8 [N,V]: finite after TemperatureLogitsWarper, TopPLogitsWarper
 Prompts are random and have 1 to 17 ids.  A text of which two logits are ever
-nearer than 1e-3 is left out: float32 may take either."""
+nearer than 1e-3 is left out: float32 may take either.
+The models of BY_LENGTH have other angles of RoPE in texts longer than 9 (olmo2:
+dynamic) and 8 tokens (phi3: longrope): prompts of 1 to 12 ids are shorter and
+longer, texts cross these lengths.  Each text has a model of its own, for transformers goes on
+with the angles of the longest text that a model has seen."""
 import os
 import sys
 
@@ -20,17 +24,24 @@ import st
 
 SEED = 17
 NAMES = ['gemma3', 'mistral', 'qwen2', 'qwen3']
+BY_LENGTH = ['olmo2', 'phi3']
 NEW = 24
 
 
-def greedy(family, name, gen, lines):
-    m = transformers.AutoModelForCausalLM.from_pretrained(
+def open_model(family, name):
+    return transformers.AutoModelForCausalLM.from_pretrained(
         f'{family}/{name}', dtype=torch.float32, attn_implementation='eager').eval()
+
+
+def greedy(family, name, gen, lines):
+    m = open_model(family, name)
     eos = m.config.eos_token_id
     eos = eos if isinstance(eos, list) else [eos]
     n = 0
     while n < 12:
-        k = int(torch.randint(1, 18, (1,), generator=gen))
+        if name in BY_LENGTH:
+            m = open_model(family, name)
+        k = int(torch.randint(1, 13 if name in BY_LENGTH else 18, (1,), generator=gen))
         ids = torch.randint(8, m.config.vocab_size, (1, k), generator=gen)
         r = m.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False,
                        max_new_tokens=NEW, eos_token_id=eos, pad_token_id=0,
@@ -68,9 +79,11 @@ def main(family, out):
              f'{st.versions(torch, transformers)}']
     for name in NAMES:
         greedy(family, name, gen, lines)
+    nucleus(out, gen)
+    for name in BY_LENGTH:
+        greedy(family, name, gen, lines)
     with open(f'{out}/greedy.tsv', 'w') as f:
         f.write('\n'.join(lines) + '\n')
-    nucleus(out, gen)
 
 
 main(*sys.argv[1:])

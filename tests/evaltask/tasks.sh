@@ -3,6 +3,7 @@
 # what must not depend on how items are grouped, misuse, damage
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/bos.sh"
+. "$top/tests/lib/by_length.sh"
 . "$top/tests/lib/sheets.sh"
 golden=$top/tests/golden
 forms=$top/recipes/tasks
@@ -291,6 +292,20 @@ broken 'a line that is no JSON' 'items.jsonl: line 1: offset' '{"a": '
 broken 'an item that is a list' 'line 1: is no object' '[1]'
 broken 'a field of another kind' 'field "a": is no text, number or list' \
     '{"a": {"x": 1}, "b": 1, "g": 1, "by": 1}'
+
+# --- longrope: a long text and a short one begin alike ---
+printf '%s\n' 'context {c}' 'choices {o}' 'answer 0' >length.form
+long=' and the other river of them and the other river of'
+cat >length.jsonl <<END
+{"c": "The river", "o": ["x", "$long them"]}
+{"c": "The river", "o": ["$long them", "$long x"]}
+END
+by_length "$m" longrope
+ok 'a short and a long choice are scored' evaltask -q -m longrope \
+    --task length.form=length.jsonl --items i
+equal 'longrope: a long choice has its own score beside a short one' \
+    "$(awk -F '\t' '$3 == 0 && $6 == 1 { printf "%.4f", $9 }' i)" \
+    "$(awk -F '\t' '$3 == 1 && $6 == 0 { printf "%.4f", $9 }' i)"
 
 # --- values that are no text are printed as lm-eval prints them ---
 printf '%s\n' 'choice x' 'choice y' 'answer 0' 'by {a}' >values.form

@@ -1,6 +1,7 @@
 /* The engine: greedy texts against transformers; texts and log probabilities
  * that have the same bits alone and beside others, with few pages, slices of
- * prompts, shared prefixes and drafts; scores, ends and cancelled texts. */
+ * prompts, shared prefixes and drafts; scores, ends and cancelled texts; angles
+ * of RoPE that depend on a text's length. */
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -106,6 +107,14 @@ open_family(struct model *m, const char *name)
     }
     free(rest);
     free(path);
+}
+
+/* Make texts longer than n tokens long ones for the model's RoPE, which is
+ * longrope or dynamic. */
+static void
+set_short(struct model *m, size_t n)
+{
+    *(m->c.rope == ROPE_DYNAMIC ? &m->c.max_pos : &m->c.rope_orig) = n;
 }
 
 /* ---- greedy texts ---- */
@@ -293,8 +302,9 @@ release_all(struct heard h[TEXTS])
         hear_release(&h[i]);
 }
 
+/* most: longest text that is short for the model's RoPE; 0: any. */
 static void
-test_loads(const char *name)
+test_loads(const char *name, size_t most)
 {
     static const struct {
         const char *what;
@@ -315,6 +325,8 @@ test_loads(const char *name)
     struct model m;
 
     open_family(&m, name);
+    if (most > 0)
+        set_short(&m, most);
     run_requests(&m, 1, &alone, 0, want);
     for (size_t i = 0; i < sizeof load / sizeof *load; i++) {
         struct heard got[TEXTS] = { 0 };
@@ -338,7 +350,7 @@ test_loads(const char *name)
 /* ---- guesses of a draft ---- */
 
 static void
-test_drafts(const char *name, const char *draft_name)
+test_drafts(const char *name, const char *draft_name, size_t most)
 {
     static const struct {
         size_t texts, pages, guesses, threads;
@@ -350,6 +362,10 @@ test_drafts(const char *name, const char *draft_name)
 
     open_family(&m, name);
     open_family(&draft, draft_name);
+    if (most > 0) {
+        set_short(&m, most);
+        set_short(&draft, most);
+    }
     run_requests(&m, 1, &alone, 0, want);
     for (size_t i = 0; i < sizeof load / sizeof *load; i++) {
         const struct gen_limits l = { load[i].texts, load[i].pages, LONGEST,
@@ -488,15 +504,20 @@ test_shared(const struct model *m, struct pool *pool)
 
 /* ---- scores ---- */
 
-/* log softmax of token `id` after n tokens, from a cache of its own. */
+/* log softmax of token `id` after the first n tokens of a text of `length`
+ * tokens, from a cache of its own. */
 static float
 logp_after(const struct model *m, struct pool *pool, const uint32_t *ids,
-    size_t n, uint32_t id)
+    size_t n, size_t length, uint32_t id)
 {
-    struct kvcache *k = kv_new(m, pool, 1, kv_pages(n), n);
+    const struct kv_more more = { .ids = ids,
+        .n = n,
+        .logits = 1,
+        .length = length };
+    struct kvcache *k = kv_new(m, pool, 1, kv_pages(length), length);
     float *z = xreallocarray(NULL, m->c.V, sizeof *z), logp;
 
-    kv_feed(k, &(struct kv_more){ .ids = ids, .n = n, .logits = 1 }, 1, z);
+    kv_feed(k, &more, 1, z);
     logp = sample_logp(z[id], sample_lse(z, m->c.V));
     kv_free(k);
     free(z);
@@ -526,7 +547,7 @@ test_scores(const struct model *m, struct pool *pool)
     ok(h.logp.n == (1 + 99 * 2) * sizeof *logp && isnan(logp[0]),
         "the first token has no score");
     for (size_t i = 1; i < 100; i++) {
-        const float x = logp_after(m, pool, h.prompt.v, i, h.prompt.v[i]);
+        const float x = logp_after(m, pool, h.prompt.v, i, 100, h.prompt.v[i]);
 
         good += logp[2 * i - 1] == x && logp[2 * i] >= x;
         best += h.top.v[i - 1] == h.prompt.v[i]
@@ -538,6 +559,52 @@ test_scores(const struct model *m, struct pool *pool)
     ok(best == 99, "a token that is the best has the best one's score");
     hear_release(&h);
     gen_free(g);
+}
+
+/* ---- angles by the length of a text ---- */
+
+/* With longrope a token has the log probability that it has after the text so
+ * far, read at once. */
+static void
+test_longrope(struct pool *pool)
+{
+    const struct gen_limits l = { 2, 20, LONGEST, 17, 1, 0, NULL, 0 };
+    struct gen_engine *g;
+    struct heard h = { 0 };
+    struct tok_ids text = { 0 };
+    struct model m;
+    size_t good = 0, other = 0;
+
+    open_family(&m, "phi3");
+    set_short(&m, 100);
+    g = gen_new(&m, pool, NULL, &l);
+    hear_init(&h);
+    h.params.most = 30;
+    h.params.past_eos = 1;
+    h.params.logprobs = 1;
+    for (size_t k = 0; k < 85; k++)
+        tok_ids_push(&h.prompt, (uint32_t)(rng_u64(8, k) % m.c.V));
+    add_heard(g, &h);
+    run_engine(g);
+    for (size_t i = 0; i < h.prompt.n; i++)
+        tok_ids_push(&text, h.prompt.v[i]);
+    for (size_t i = 0; i < h.next.n; i++) {
+        const uint32_t id = h.next.v[i];
+        float logp;
+
+        memcpy(&logp, h.logp.p + i * sizeof logp, sizeof logp);
+        good += logp == logp_after(&m, pool, text.v, text.n, text.n, id);
+        other += logp == logp_after(&m, pool, text.v, text.n, LONGEST, id);
+        tok_ids_push(&text, id);
+    }
+    ok(h.next.n == 30 && good == 30 && other == 14,
+        "longrope: %zu of 30 tokens follow from the text so far, %zu with the "
+        "angles of a long text",
+        good, other);
+    tok_ids_release(&text);
+    hear_release(&h);
+    gen_free(g);
+    model_close(&m);
 }
 
 /* ---- ends ---- */
@@ -623,20 +690,29 @@ test_refused(const struct model *m, struct pool *pool)
 int
 main(void)
 {
-    static const char *const names[] = { "mistral", "qwen2", "qwen3",
-        "gemma3" };
+    static const char *const names[] = { "mistral", "qwen2", "qwen3", "gemma3",
+        "olmo2", "phi3" };
+    static const size_t most[] = { 0, 0, 0, 0, 150, 150 };
     struct pool *pool = pool_new(2, NULL);
     struct model m;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         test_greedy(names[i]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        test_loads(names[i]);
+        test_loads(names[i], most[i]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        test_drafts(names[i], names[i]);
-    test_drafts("qwen3", "qwen3-cut");
-    test_drafts("gemma3", "gemma3-cut");
-    test_drafts("mistral", "qwen2");
+        test_drafts(names[i], names[i], most[i]);
+    test_drafts("qwen3", "qwen3-cut", 0);
+    test_drafts("gemma3", "gemma3-cut", 0);
+    test_drafts("mistral", "qwen2", 0);
+    test_drafts("phi3", "olmo2", 150);
+    test_longrope(pool);
+    for (size_t i = 4; i < 6; i++) {
+        open_family(&m, names[i]);
+        set_short(&m, 40);
+        test_scores(&m, pool);
+        model_close(&m);
+    }
     open_family(&m, "qwen2");
     test_shared(&m, pool);
     test_draft_steps(&m, pool);

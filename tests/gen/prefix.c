@@ -27,16 +27,18 @@ test_found(void)
     /* Pages 0 to 19 are children of the root, with different tokens.  Each has
      * one child; the children's tokens are all the same. */
     for (uint32_t i = 0; i < 20; i++)
-        prefix_add(p, PREFIX_NONE, page_of(i), i);
+        prefix_add(p, prefix_root(0), page_of(i), i);
     for (uint32_t i = 0; i < 20; i++)
         prefix_add(p, i, page_of(7), 20 + i);
     for (uint32_t i = 0; i < 20; i++)
-        good += prefix_child(p, PREFIX_NONE, page_of(i)) == i &&
+        good += prefix_child(p, prefix_root(0), page_of(i)) == i &&
             prefix_child(p, i, page_of(7)) == 20 + i &&
             prefix_child(p, i, page_of(8)) == PREFIX_NONE;
     ok(good == 20, "a page is found by its tokens and its parent");
-    ok(prefix_child(p, PREFIX_NONE, page_of(20)) == PREFIX_NONE,
+    ok(prefix_child(p, prefix_root(0), page_of(20)) == PREFIX_NONE,
         "other tokens have no page");
+    ok(prefix_child(p, prefix_root(1), page_of(7)) == PREFIX_NONE,
+        "another root has no page of these tokens");
     ok(prefix_evict(p) == PREFIX_NONE && prefix_idle(p) == 0,
         "a page that a text uses is not evicted");
     prefix_free(p);
@@ -47,7 +49,7 @@ test_evicted(void)
 {
     struct prefix *p = prefix_new(PAGES);
 
-    prefix_add(p, PREFIX_NONE, page_of(1), 5);
+    prefix_add(p, prefix_root(0), page_of(1), 5);
     prefix_add(p, 5, page_of(2), 6);
     prefix_add(p, 5, page_of(3), 7);
     prefix_enter(p, 5); /* by the text of page 7 */
@@ -65,8 +67,8 @@ test_evicted(void)
     ok(prefix_evict(p) == 6 && prefix_evict(p) == 5 &&
             prefix_evict(p) == PREFIX_NONE,
         "a child is evicted before its parent");
-    prefix_add(p, PREFIX_NONE, page_of(9), 6);
-    ok(prefix_child(p, PREFIX_NONE, page_of(9)) == 6 &&
+    prefix_add(p, prefix_root(0), page_of(9), 6);
+    ok(prefix_child(p, prefix_root(0), page_of(9)) == 6 &&
             prefix_child(p, 6, page_of(2)) == PREFIX_NONE,
         "a page that is used anew has no children");
     prefix_free(p);

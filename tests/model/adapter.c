@@ -80,7 +80,7 @@ text_logits(const struct model *m, float *z)
     struct kvcache *k = kv_new(m, pool, 1, kv_pages(T), T);
 
     for (size_t t = 0; t < T; t++) {
-        const struct kv_more more = { 0, ids + t, 1, 1, NULL };
+        const struct kv_more more = { .ids = ids + t, .n = 1, .logits = 1 };
 
         if (kv_feed(k, &more, 1, z + t * V) < 0)
             printf("Bail out! no room for a token\n");

@@ -151,7 +151,7 @@ test_order(const struct model *m)
 static float *
 text_logits(struct kvcache *k, const uint32_t *id, size_t n)
 {
-    const struct kv_more more = { 0, id, n, 1, NULL };
+    const struct kv_more more = { .ids = id, .n = n, .logits = 1 };
     float *z = xcalloc(V, sizeof *z);
 
     if (kv_feed(k, &more, 1, z) < 0)

@@ -132,7 +132,7 @@ feed_some(struct fed *f, const size_t *now)
         if (now[i] == 0)
             continue;
         more[n++] = (struct kv_more){ i, f->id[i] + at, now[i], 1,
-            f->states + (i * T + at) * d };
+            f->states + (i * T + at) * d, T };
     }
     if (kv_feed(f->k, more, n, f->logits) < 0) {
         f->same = 0;
@@ -248,7 +248,7 @@ test_shared(const struct truth *w)
         {
             const size_t d = w->m->c.d, at = pages * KV_PAGE;
             const struct kv_more more = { 1, f.id[0] + at, rest[1], 0,
-                f.states + (T + at) * d };
+                f.states + (T + at) * d, T };
 
             ok(kv_feed(f.k, &more, 1, NULL) == 0 &&
                     memcmp(more.states, w->states + at * d,

@@ -145,7 +145,8 @@ generate(const struct family_case *c, const struct model *m, struct pool *pool,
 
         if (start) {
             kv_free(k);
-            k = kv_new(m, pool, 2, 2, piece_length(c, i));
+            k = kv_new(m, pool, 2, 2, T + 1);
+            more.length = piece_length(c, i);
         }
         more.ids = c->ids + i;
         more.n = start ? now : 1;

@@ -360,12 +360,14 @@ test_kv(const struct model *m)
     struct kvcache *k = kv_new(m, p, 1, kv_pages(T), T);
     float *z = xmalloc(T * V * sizeof *z), *x = run(m, 2, 0, 1, z);
     float *got = xmalloc(V * sizeof *got);
-    const struct kv_more full = { 0, ids, 1, 1, NULL };
+    const struct kv_more full = { .ids = ids, .n = 1, .logits = 1 };
     size_t t = 0;
     double w = 0.0;
 
     for (size_t i = 0; i < sizeof feed / sizeof *feed; i++) {
-        const struct kv_more more = { 0, ids + t, feed[i], 1, NULL };
+        const struct kv_more more = { .ids = ids + t,
+            .n = feed[i],
+            .logits = 1 };
 
         if (kv_feed(k, &more, 1, got) < 0)
             w = INFINITY;

@@ -37,7 +37,7 @@ run_texts(const struct model *m, struct pool *pool, size_t n, size_t at,
                         : i == 0 ? at
                                  : i] +
                     t,
-                some, 1, NULL };
+                some, 1, NULL, 0 };
         if (kv_feed(k, more, n, logits) < 0)
             die(EX_SYS, "no room");
         if (t + some > LENGTH - NEXT)
@@ -84,7 +84,8 @@ test_golden(const struct packed *p, const struct golden *g, const char *name)
     struct kvcache *k = kv_new(packed_model(p), pool, 1, kv_pages(n), n);
     float *z = xreallocarray(NULL, n * V, sizeof *z);
     float *states = xreallocarray(NULL, n * 32, sizeof *states);
-    const struct kv_more more = { 0, (const uint32_t *)id->data, n, 0, states };
+    const struct kv_more more = { 0, (const uint32_t *)id->data, n, 0, states,
+        0 };
     double far = 0.0;
 
     want = golden_get(g, name);

@@ -18,7 +18,8 @@ static float logits[3 * V];
 static int
 grow(struct kvcache *k, size_t text, size_t n)
 {
-    const struct kv_more more = { text, ids + kv_length(k, text), n, 1, NULL };
+    const struct kv_more more = { text, ids + kv_length(k, text), n, 1, NULL,
+        0 };
 
     return kv_feed(k, &more, 1, logits);
 }

@@ -133,7 +133,7 @@ test_cache(const char *name, const struct model *m, const struct model *padded)
     double w = 0.0;
 
     for (size_t t = 0, n = 300; t + n < 330; t += n, n = 1) {
-        const struct kv_more more = { 1, ids + t, n, 1, NULL };
+        const struct kv_more more = { 1, ids + t, n, 1, NULL, 0 };
 
         if (kv_feed(k, &more, 1, z) < 0)
             w = INFINITY;

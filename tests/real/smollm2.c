@@ -214,11 +214,11 @@ test_greedy(const struct model *m, struct pool *pool)
 
     for (size_t i = 0; i < n && i < 16; i++)
         prompt[i] = (uint32_t)json_integer_value(json_array_get(p, i));
-    kv_feed(kv, &(struct kv_more){ 0, prompt, n, 1, NULL }, 1, z);
+    kv_feed(kv, &(struct kv_more){ 0, prompt, n, 1, NULL, 0 }, 1, z);
     for (size_t i = 0; i < json_array_size(want); i++) {
         id = argmax(z, m->c.V);
         right += json_integer_value(json_array_get(want, i)) == (json_int_t)id;
-        kv_feed(kv, &(struct kv_more){ 0, &id, 1, 1, NULL }, 1, z);
+        kv_feed(kv, &(struct kv_more){ 0, &id, 1, 1, NULL, 0 }, 1, z);
     }
     ok(right == 32, "%zu of 32 ids of the greedy continuation", right);
     free(z);
