@@ -19,27 +19,20 @@
  * three sizes fits a size_t. */
 #define DIM_MAX ((size_t)1 << 20)
 
-/* Read a size, which must be there. */
 static int
-need_size(const json_t *j, const char *path, size_t hi, size_t *r,
-    struct err *e)
+check_arch(struct config *c, const json_t *j, const char *outer, struct err *e)
 {
-    int k = js_size(j, path, 1, hi, r, e);
-
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", path)
-        : k < 0   ? -1
-                  : 0;
-}
-
-static int
-check_arch(struct config *c, const json_t *j, struct err *e)
-{
+    char named[40];
     const char *s = NULL;
 
     if (!json_is_object(j))
         return err_set(e, EX_INPUT, "is no JSON object");
     if (js_str(j, "model_type", &s, e) < 0)
         return -1;
+    /* the part about text of a "gemma3" is a "gemma3_text" */
+    snprintf(named, sizeof named, "%.30s_text", outer);
+    if (!s && family_named(named))
+        s = named;
     if (!s)
         return err_set(e, EX_INPUT, "model_type: is missing");
     if (!family_named(s))
@@ -54,26 +47,14 @@ check_arch(struct config *c, const json_t *j, struct err *e)
 static int
 read_json_sizes(struct config *c, const json_t *j, struct err *e)
 {
-    const struct family *f = family_of(c);
-
-    if (need_size(j, "vocab_size", (size_t)1 << 24, &c->V, e) < 0 ||
-        need_size(j, "hidden_size", DIM_MAX, &c->d, e) < 0 ||
-        need_size(j, "intermediate_size", DIM_MAX, &c->mlp, e) < 0 ||
-        need_size(j, "num_hidden_layers", CONFIG_LAYERS, &c->L, e) < 0 ||
-        need_size(j, "num_attention_heads", 4096, &c->H, e) < 0)
+    if (js_size(j, "vocab_size", 1, (size_t)1 << 24, &c->V, e) < 0 ||
+        js_size(j, "hidden_size", 1, DIM_MAX, &c->d, e) < 0 ||
+        js_size(j, "intermediate_size", 1, DIM_MAX, &c->mlp, e) < 0 ||
+        js_size(j, "num_hidden_layers", 1, CONFIG_LAYERS, &c->L, e) < 0 ||
+        js_size(j, "num_attention_heads", 1, 4096, &c->H, e) < 0)
         return -1;
-    /* transformers' defaults for missing keys; a key with null is not
-     * missing. */
-    c->KV = f->KV && !json_object_get(j, "num_key_value_heads") ? f->KV : c->H;
-    c->D = f->D && !json_object_get(j, "head_dim") ? f->D
-        : c->d % c->H == 0                         ? c->d / c->H
-                                                   : 0;
-    c->max_pos = f->max_pos;
-    c->window = json_object_get(j, "sliding_window") ? 0 : f->window;
-    c->eps = f->eps > 0 ? f->eps : 1e-6;
-    c->init_range = 0.02;
-    c->tied = f->tied;
-    c->attn_scalar = f->gemma ? 256 : 0;
+    c->KV = c->H;
+    c->D = c->d % c->H == 0 ? c->d / c->H : 0;
     if (js_size(j, "num_key_value_heads", 1, 4096, &c->KV, e) < 0 ||
         js_size(j, "head_dim", 1, 65536, &c->D, e) < 0 ||
         js_size(j, "max_position_embeddings", 1, (size_t)1 << 31, &c->max_pos,
@@ -91,27 +72,21 @@ read_json_sizes(struct config *c, const json_t *j, struct err *e)
 static int
 read_scales(struct config *c, const json_t *j, struct err *e)
 {
-    const unsigned bit = family_of(c)->bit;
-    const int granite = bit == FAMILY_GRANITE, gemma = bit == FAMILY_GEMMA2;
     const struct {
         const char *name;
-        double *to, value; /* value: if the key is missing */
+        double *to;
     } keys[] = {
-        { "attn_logit_softcapping", &c->attn_cap, gemma ? 50 : 0 },
-        { "final_logit_softcapping", &c->final_cap, gemma ? 30 : 0 },
-        { "attention_multiplier", &c->attn_scale, granite ? 1 : 0 },
-        { "embedding_multiplier", &c->embed_scale, 0 },
-        { "residual_multiplier", &c->residual_scale, 0 },
-        { "logits_scaling", &c->logit_scale, 0 },
+        { "attn_logit_softcapping", &c->attn_cap },
+        { "final_logit_softcapping", &c->final_cap },
+        { "attention_multiplier", &c->attn_scale },
+        { "embedding_multiplier", &c->embed_scale },
+        { "residual_multiplier", &c->residual_scale },
+        { "logits_scaling", &c->logit_scale },
     };
 
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const int there = json_object_get(j, keys[i].name) != NULL;
-
-        *keys[i].to = there ? 0 : keys[i].value;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (js_real(j, keys[i].name, 1e-9, 1e9, keys[i].to, e) < 0)
             return -1;
-    }
     return 0;
 }
 
@@ -167,6 +142,7 @@ static int
 set_local(struct config *c, size_t i, const char *type, struct err *e)
 {
     const int local = strcmp(type, "sliding_attention") == 0;
+    const int all = family_of(c)->windows == WINDOW_ALL;
 
     if (!local && strcmp(type, "full_attention") != 0)
         return err_set(e, EX_INPUT,
@@ -178,6 +154,11 @@ set_local(struct config *c, size_t i, const char *type, struct err *e)
             "layer_types: number %zu is "
             "sliding_attention, but there is no sliding_window",
             i);
+    if (all && !local && c->window > 0)
+        return err_set(e, EX_INPUT,
+            "layer_types: number %zu is full_attention, but all blocks of a %s "
+            "have the sliding_window",
+            i, c->arch);
     config_set_local(c, i, local);
     return 0;
 }
@@ -190,7 +171,7 @@ read_windows(struct config *c, const json_t *j, struct err *e)
     const enum windows windows = family_of(c)->windows;
     const json_t *types =
         family_of(c)->bit == FAMILY_QWEN3_5 ? NULL : js_get(j, "layer_types");
-    size_t from = 28, every = family_of(c)->every;
+    size_t from = 0, every = family_of(c)->every, same = c->window;
     int on = 0;
 
     if (windows == WINDOW_BY_LAYER &&
@@ -203,6 +184,12 @@ read_windows(struct config *c, const json_t *j, struct err *e)
             js_size(j, "sliding_window_pattern", 1, CONFIG_LAYERS, &every, e) <
                 0))
         return -1;
+    if (js_size(j, "sliding_window_size", 0, (size_t)1 << 31, &same, e) < 0)
+        return -1;
+    if (same != c->window && family_of(c)->gemma)
+        return err_set(e, EX_INPUT,
+            "sliding_window_size: %zu, but sliding_window is %zu", same,
+            c->window);
     if (windows == WINDOW_BY_LAYER && !on)
         c->window = 0;
     if (types && (!json_is_array(types) || json_array_size(types) != c->L))
@@ -265,25 +252,41 @@ config_text(const json_t *j)
     return text && !family_named(type) ? text : j;
 }
 
+/* Read j, which has a value for each key of its family. */
+static int
+read_filled(struct config *c, const json_t *j, struct err *e)
+{
+    return read_json_sizes(c, j, e) < 0 || read_scales(c, j, e) < 0 ||
+            mla_from_json(c, j, e) < 0 || config_read_rope(c, j, e) < 0 ||
+            mla_check_rope(c, j, e) < 0 || read_windows(c, j, e) < 0 ||
+            experts_from_json(c, j, e) < 0 || delta_from_json(c, j, e) < 0 ||
+            read_eos(c, j, e) < 0 ||
+            read_token_id(j, "bos_token_id", &c->bos, e) < 0 ||
+            read_token_id(j, "pad_token_id", &c->pad, e) < 0
+        ? -1
+        : 0;
+}
+
 /* A model that sees images has the part about text in an object of its own. */
 int
 config_from_json(struct config *c, const json_t *model, struct err *e)
 {
     const json_t *j = config_text(model);
+    json_t *filled;
+    int r;
 
     memset(c, 0, sizeof *c);
     if (j != model && js_get(model, "quantization_config"))
         return err_set(e, EX_INPUT,
             "quantization_config: is not supported beside text_config: take "
             "the model in BF16");
-    if (check_arch(c, j, e) < 0 || read_json_sizes(c, j, e) < 0 ||
-        js_bool(model, "tie_word_embeddings", &c->tied, e) < 0 ||
-        read_scales(c, j, e) < 0 || mla_from_json(c, j, e) < 0 ||
-        config_read_rope(c, j, e) < 0 || mla_check_rope(c, j, e) < 0 ||
-        read_windows(c, j, e) < 0 || experts_from_json(c, j, e) < 0 ||
-        delta_from_json(c, j, e) < 0 || read_eos(c, j, e) < 0 ||
-        read_token_id(j, "bos_token_id", &c->bos, e) < 0 ||
-        read_token_id(j, "pad_token_id", &c->pad, e) < 0)
+    if (check_arch(c, j, j == model ? "" : js_text_of(model, "model_type"), e) <
+            0 ||
+        (filled = config_fill(j, model, family_of(c)->bit, e)) == NULL)
+        return -1;
+    r = read_filled(c, filled, e);
+    json_decref(filled);
+    if (r < 0)
         return -1;
     c->cut = js_get(j, "retort.kept") != NULL;
     return config_check(c, e);

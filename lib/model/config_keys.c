@@ -1,10 +1,16 @@
-/* The keys of config.json in three lists: keys that are read, keys that change
- * nothing in the arithmetic, and keys of which one value is implemented.  Any
- * other key is refused by name: it might make transformers compute something
- * else, and nobody would notice. */
+/* The keys of config.json.  A key is looked up in this order:
+ *   keys          keys that are read, and keys of which one value is
+ *                 implemented
+ *   idle          keys whose values change no number
+ *   config_attrs  what else transformers reads in the family: only the value is
+ *                 accepted that it takes where the key is missing
+ * Transformers ignores any other key, and so does retort, with a note at -v. */
 #include "model/config_keys.h"
-#include "model/config.h"
+#include "base/mem.h"
+#include "base/note.h"
 #include "format/json.h"
+#include "model/config.h"
+#include "model/config_attrs.h"
 #include "model/family.h"
 
 #include <stdlib.h>
@@ -21,12 +27,13 @@ enum {
     GEMMA = FAMILY_GEMMA2 | FAMILY_GEMMA3,
     QWEN_MOE = FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE,
     DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3,
+    MISTRALS = FAMILY_MISTRAL | FAMILY_MINISTRAL3,
     MIXTURES =
         FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK
 };
 
 static const struct key keys[] = {
-    /* read, or about layers that are left out */
+    /* read */
     { "model_type", 0, NULL },
     { "vocab_size", 0, NULL },
     { "hidden_size", 0, NULL },
@@ -46,9 +53,10 @@ static const struct key keys[] = {
     { "eos_token_id", 0, NULL },
     { "pad_token_id", 0, NULL },
     { "sliding_window",
-        FAMILY_MISTRAL | QWEN | GEMMA | FAMILY_OLMO3 | FAMILY_PHI3 |
-            FAMILY_MINISTRAL3 | FAMILY_SMOLLM3 | FAMILY_GPT_OSS,
+        MISTRALS | QWEN | GEMMA | FAMILY_OLMO3 | FAMILY_PHI3 | FAMILY_SMOLLM3 |
+            FAMILY_GPT_OSS | FAMILY_MIXTRAL | QWEN_MOE,
         NULL },
+    { "sliding_window_size", GEMMA, NULL }, /* must equal sliding_window */
     { "sliding_window_pattern", FAMILY_GEMMA3, NULL },
     { "_sliding_window_pattern", FAMILY_GEMMA3, NULL },
     { "query_pre_attn_scalar", GEMMA, NULL },
@@ -59,39 +67,36 @@ static const struct key keys[] = {
     { "residual_multiplier", FAMILY_GRANITE, NULL },
     { "logits_scaling", FAMILY_GRANITE, NULL },
     { "original_max_position_embeddings", FAMILY_PHI3, NULL },
-    { "partial_rotary_factor", FAMILY_PHI3, NULL },
+    { "partial_rotary_factor", FAMILY_PHI3 | FAMILY_QWEN3_5, NULL },
     { "no_rope_layers", FAMILY_SMOLLM3, NULL },
     { "no_rope_layer_interval", FAMILY_SMOLLM3, NULL },
     { "rope_local_base_freq", FAMILY_GEMMA3, NULL },
     { "use_sliding_window", QWEN, NULL },
-    { "max_window_layers", QWEN, NULL },
+    { "max_window_layers", QWEN | FAMILY_QWEN2_MOE, NULL },
     { "layer_types",
-        QWEN | QWEN_MOE | GEMMA | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
-            FAMILY_GPT_OSS,
+        MISTRALS | QWEN | FAMILY_QWEN2_MOE | GEMMA | FAMILY_OLMO3 |
+            FAMILY_SMOLLM3 | FAMILY_GPT_OSS | FAMILY_QWEN3_5,
         NULL },
-    { "sliding_window", FAMILY_MIXTRAL | QWEN_MOE, NULL },
-    { "num_experts", MIXTURES, NULL },
-    { "num_local_experts", MIXTURES, NULL },
+    { "num_experts",
+        FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
+            FAMILY_DEEPSEEK_V2,
+        NULL },
+    { "num_local_experts",
+        FAMILY_MIXTRAL | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
+            FAMILY_DEEPSEEK_V3,
+        NULL },
     { "num_experts_per_tok", MIXTURES, NULL },
-    { "moe_intermediate_size", QWEN_MOE, NULL },
+    { "moe_intermediate_size", QWEN_MOE | DEEPSEEK, NULL },
     { "shared_expert_intermediate_size", FAMILY_QWEN2_MOE, NULL },
-    { "norm_topk_prob", QWEN_MOE | FAMILY_OLMOE, NULL },
+    { "norm_topk_prob", QWEN_MOE | FAMILY_OLMOE | FAMILY_DEEPSEEK_V3, NULL },
     { "mlp_only_layers", QWEN_MOE, NULL },
     { "decoder_sparse_step", QWEN_MOE, NULL },
-    { "layer_types", FAMILY_QWEN3_5, NULL },
     { "full_attention_interval", FAMILY_QWEN3_5, NULL },
     { "linear_conv_kernel_dim", FAMILY_QWEN3_5, NULL },
     { "linear_key_head_dim", FAMILY_QWEN3_5, NULL },
     { "linear_value_head_dim", FAMILY_QWEN3_5, NULL },
     { "linear_num_key_heads", FAMILY_QWEN3_5, NULL },
     { "linear_num_value_heads", FAMILY_QWEN3_5, NULL },
-    { "partial_rotary_factor", FAMILY_QWEN3_5, NULL },
-    { "attn_output_gate", FAMILY_QWEN3_5, "true" },
-    { "mlp_only_layers", FAMILY_QWEN3_5, "[]" },
-    { "mtp_num_hidden_layers", FAMILY_QWEN3_5, NULL }, /* layers that predict
-                                                        * further tokens */
-    { "mtp_use_dedicated_embeddings", FAMILY_QWEN3_5, NULL },
-    { "mamba_ssm_dtype", FAMILY_QWEN3_5, NULL }, /* the state is fp32 */
     { "q_lora_rank", DEEPSEEK, NULL },
     { "kv_lora_rank", DEEPSEEK, NULL },
     { "qk_nope_head_dim", DEEPSEEK, NULL },
@@ -101,142 +106,80 @@ static const struct key keys[] = {
     { "rope_interleave", FAMILY_DEEPSEEK_V3, NULL },
     { "n_routed_experts", DEEPSEEK, NULL },
     { "n_shared_experts", DEEPSEEK, NULL },
-    { "moe_intermediate_size", DEEPSEEK, NULL },
     { "first_k_dense_replace", DEEPSEEK, NULL },
     { "routed_scaling_factor", DEEPSEEK, NULL },
     { "n_group", DEEPSEEK, NULL },
     { "topk_group", DEEPSEEK, NULL },
-    { "norm_topk_prob", FAMILY_DEEPSEEK_V3, NULL },
     { "topk_method", FAMILY_DEEPSEEK_V2, NULL },
-    { "num_nextn_predict_layers", DEEPSEEK, NULL }, /* layers that predict
-                                                     * further tokens */
-    { "num_mtp_layers", DEEPSEEK, NULL },
     { "retort", 0, NULL },
     { "quantization_config", 0, NULL },
 
-    /* one value is implemented */
-    { "hidden_act", ~(unsigned)GEMMA, "\"silu\"" },
-    { "hidden_act", FAMILY_GEMMA2, "\"gelu_pytorch_tanh\"" },
-    { "hidden_activation", GEMMA, "\"gelu_pytorch_tanh\"" },
-    { "use_sliding_window", FAMILY_SMOLLM3, "false" },
+    /* one value is implemented; models by these names have other values in
+     * programs besides transformers */
+    { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "1" },
+    { "attn_output_gate", FAMILY_QWEN3_5, "true" },
     { "lm_head_bias", FAMILY_PHI3, "false" },
     { "full_attn_mod", FAMILY_PHI3, "1" },
     { "interpolate_factor", FAMILY_PHI3, "1" },
-    { "is_causal", 0, "true" },
-    { "attention_bias", ~(unsigned)FAMILY_GPT_OSS, "false" },
-    { "attention_bias", FAMILY_GPT_OSS, "true" },
-    { "norm_topk_prob", FAMILY_DEEPSEEK_V2, "false" },
     { "topk_method", FAMILY_DEEPSEEK_V3, "\"noaux_tc\"" },
     { "scoring_func", FAMILY_DEEPSEEK_V2, "\"softmax\"" },
     { "scoring_func", FAMILY_DEEPSEEK_V3, "\"sigmoid\"" },
     { "moe_layer_freq", DEEPSEEK, "1" },
-    { "swiglu_alpha", FAMILY_GPT_OSS, "1.702" },
-    { "swiglu_limit", FAMILY_GPT_OSS, "7" },
-    { "mlp_bias", 0, "false" },
-    { "qkv_bias", FAMILY_QWEN2_MOE, "true" },
-    { "qkv_bias", ~FAMILY_QWEN2_MOE, "false" },
-    { "use_sliding_window", QWEN_MOE, "false" },
-    { "use_qk_norm", 0, "false" },
     { "rope_interleaved", 0, "false" },
-    { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "1" },
+    { "use_mrope", 0, "false" },
     { "use_bidirectional_attention", 0, "false" },
-    { "is_encoder_decoder", 0, "false" },
-    { "pruned_heads", 0, "{}" },
-    { "add_cross_attention", 0, "false" },
-    { "tie_encoder_decoder", 0, "false" },
-
-    /* switches that transformers ignores in these families */
-    { "use_sliding_window", FAMILY_LLAMA | FAMILY_MISTRAL, NULL },
-    { "max_window_layers", FAMILY_SMOLLM3 | QWEN_MOE, NULL },
-    { "auto_map", FAMILY_PHI3 | DEEPSEEK,
-        NULL }, /* transformers has the class itself */
-    { "experts_per_token", FAMILY_GPT_OSS, NULL },
-    { "initial_context_length", FAMILY_GPT_OSS, NULL },
-    { "is_decoder", 0, NULL },
-    { "is_llama_config", 0, NULL },
-    { "pretraining_tp", 0, NULL }, /* only splits a sum */
-    { "chunk_size_feed_forward", 0, NULL },
-
-    /* about training, storage and output */
-    { "output_router_logits", MIXTURES, NULL },
-    { "router_aux_loss_coef", MIXTURES, NULL },
-    { "router_jitter_noise", MIXTURES, NULL },
-    { "aux_loss_alpha", DEEPSEEK, NULL },
-    { "seq_aux", DEEPSEEK, NULL },
-    { "ep_size", DEEPSEEK, NULL },
-    { "architectures", 0, NULL },
-    { "dtype", 0, NULL },
-    { "torch_dtype", 0, NULL },
-    { "transformers_version", 0, NULL },
-    { "_name_or_path", 0, NULL },
-    { "_model_name_or_path", 0, NULL },
-    { "_commit_hash", 0, NULL },
-    { "_attn_implementation", 0, NULL },
-    { "attn_implementation", 0, NULL },
-    { "_attn_implementation_autoset", 0, NULL },
-    { "_flash_attn_2_enabled", 0, NULL },
-    { "attention_dropout", 0, NULL },
-    { "hidden_dropout", 0, NULL },
-    { "embd_pdrop", 0, NULL },
-    { "resid_pdrop", 0, NULL },
-    { "embedding_dropout", 0, NULL },
-    { "residual_dropout", 0, NULL },
-    { "use_cache", 0, NULL },
-    { "cache_implementation", 0, NULL },
-    { "output_attentions", 0, NULL },
-    { "output_hidden_states", 0, NULL },
-    { "return_dict", 0, NULL },
-    { "torchscript", 0, NULL },
-    { "use_bfloat16", 0, NULL },
-    { "tf_legacy_loss", 0, NULL },
-    { "problem_type", 0, NULL },
-    { "id2label", 0, NULL },
-    { "label2id", 0, NULL },
-    { "num_labels", 0, NULL },
-    { "finetuning_task", 0, NULL },
-    { "task_specific_params", 0, NULL },
-    { "tokenizer_class", 0, NULL },
-    { "model_max_length", 0, NULL },
-    { "prefix", 0, NULL },
-    { "sep_token_id", 0, NULL },
-    { "unk_token_id", 0, NULL },
-    { "decoder_start_token_id", 0, NULL },
-    { "cross_attention_hidden_size", 0, NULL },
-    { "transformers.js_config", 0, NULL },
-    { "unsloth_fixed", 0, NULL },
-    { "unsloth_version", 0, NULL },
-
-    /* about generation: older versions of transformers kept these here */
-    { "max_length", 0, NULL },
-    { "min_length", 0, NULL },
-    { "do_sample", 0, NULL },
-    { "early_stopping", 0, NULL },
-    { "num_beams", 0, NULL },
-    { "num_beam_groups", 0, NULL },
-    { "diversity_penalty", 0, NULL },
-    { "temperature", 0, NULL },
-    { "top_k", 0, NULL },
-    { "top_p", 0, NULL },
-    { "typical_p", 0, NULL },
-    { "repetition_penalty", 0, NULL },
-    { "length_penalty", 0, NULL },
-    { "no_repeat_ngram_size", 0, NULL },
-    { "encoder_no_repeat_ngram_size", 0, NULL },
-    { "bad_words_ids", 0, NULL },
-    { "num_return_sequences", 0, NULL },
-    { "output_scores", 0, NULL },
-    { "return_dict_in_generate", 0, NULL },
-    { "forced_bos_token_id", 0, NULL },
-    { "forced_eos_token_id", 0, NULL },
-    { "remove_invalid_values", 0, NULL },
-    { "exponential_decay_length_penalty", 0, NULL },
-    { "suppress_tokens", 0, NULL },
-    { "begin_suppress_tokens", 0, NULL },
 };
+
+/* Keys that change no number, whatever the family. */
+static const char *const idle[] = {
+    /* switches */
+    "is_decoder", "is_llama_config", "chunk_size_feed_forward",
+    "pretraining_tp", /* only splits a sum */
+    "auto_map",       /* transformers has the class itself */
+    /* layers that predict further tokens */
+    "num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers",
+    "mtp_use_dedicated_embeddings",
+    /* training, storage and output */
+    "mamba_ssm_dtype", "output_router_logits", "router_aux_loss_coef",
+    "router_jitter_noise", "aux_loss_alpha", "seq_aux", "ep_size",
+    "architectures", "dtype", "torch_dtype", "transformers_version",
+    "_name_or_path", "name_or_path", "_model_name_or_path", "_commit_hash",
+    "_attn_implementation", "attn_implementation", "experts_implementation",
+    "_attn_implementation_autoset", "_flash_attn_2_enabled",
+    "attention_dropout", "hidden_dropout", "embd_pdrop", "resid_pdrop",
+    "embedding_dropout", "residual_dropout", "use_cache",
+    "cache_implementation", "output_attentions", "output_hidden_states",
+    "return_dict", "torchscript", "use_bfloat16", "tf_legacy_loss",
+    "problem_type", "id2label", "label2id", "num_labels", "finetuning_task",
+    "task_specific_params", "tokenizer_class", "model_max_length", "prefix",
+    "sep_token_id", "unk_token_id", "decoder_start_token_id",
+    "cross_attention_hidden_size", "transformers.js_config", "unsloth_fixed",
+    "unsloth_version",
+    /* generation: older versions of transformers kept these here */
+    "max_length", "min_length", "do_sample", "early_stopping", "num_beams",
+    "num_beam_groups", "diversity_penalty", "temperature", "top_k", "top_p",
+    "typical_p", "repetition_penalty", "length_penalty", "no_repeat_ngram_size",
+    "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences",
+    "output_scores", "return_dict_in_generate", "forced_bos_token_id",
+    "forced_eos_token_id", "remove_invalid_values",
+    "exponential_decay_length_penalty", "suppress_tokens",
+    "begin_suppress_tokens"
+};
+
+/* Is the name in a list of n? */
+static int
+is_listed(const char *const *list, size_t n, const char *name)
+{
+    while (n > 0 && strcmp(list[n - 1], name) != 0)
+        n--;
+    return n > 0;
+}
 
 int
 config_key_idle(const char *name)
 {
+    if (is_listed(idle, sizeof idle / sizeof *idle, name))
+        return 1;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i].name, name) == 0 && keys[i].families == 0 &&
             keys[i].only == NULL)
@@ -271,6 +214,10 @@ static const struct key rope_keys[] = {
     { "mrope_interleaved", FAMILY_QWEN3_5, NULL },
     { "full_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
     { "sliding_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
+    /* read by other programs */
+    { "attn_factor", 0, "1" },
+    { "extrapolation_factor", 0, "1" },
+    { "finetuned", 0, NULL },
 };
 
 /* Keys of quantization_config; see compressed.h. */
@@ -291,88 +238,284 @@ static const struct key sparsity_keys[] = {
     { "registry_requires_subclass", 0, NULL },
 };
 
-/* Do two values mean the same?  1 and 1.0 do. */
+/* A table of keys. */
+struct key_table {
+    const struct key *keys;
+    size_t n;
+};
+
+static const struct key *
+find_key(const struct key_table *t, const char *name, unsigned family)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->keys[i].name, name) == 0 &&
+            (t->keys[i].families == 0 || (t->keys[i].families & family)))
+            return &t->keys[i];
+    return NULL;
+}
+
+static const struct config_attr *
+find_attr(const char *name, unsigned family)
+{
+    for (size_t i = 0; i < sizeof config_attrs / sizeof *config_attrs; i++)
+        if (strcmp(config_attrs[i].name, name) == 0 &&
+            (config_attrs[i].families == 0 ||
+                (config_attrs[i].families & family)))
+            return &config_attrs[i];
+    return NULL;
+}
+
+#define TABLE(x)                \
+    {                           \
+        x, sizeof x / sizeof *x \
+    }
+
+static const struct key_table outer_keys = TABLE(keys);
+
+/* The objects inside, by their paths.  strict: a key that is not in the table is
+ * refused, not ignored. */
+static const struct {
+    const char *at;
+    struct key_table table;
+    int strict;
+} inner_keys[] = {
+    { "rope_parameters", TABLE(rope_keys), 0 },
+    { "rope_scaling", TABLE(rope_keys), 0 },
+    { "rope_parameters.full_attention", TABLE(rope_keys), 0 },
+    { "rope_parameters.sliding_attention", TABLE(rope_keys), 0 },
+    { "quantization_config", TABLE(stored_keys), 1 },
+    { "quantization_config.sparsity_config", TABLE(sparsity_keys), 1 },
+};
+enum { NINNER = sizeof inner_keys / sizeof *inner_keys };
+
+/* ---- values of missing keys ---- */
+
+double
+config_missing(const char *name, unsigned family)
+{
+    const struct config_attr *a = find_attr(name, family);
+
+    return a ? strtod(a->value, NULL) : 0;
+}
+
+/* Give keys of other names their own. */
+static int
+rename_keys(json_t *j, unsigned family, struct err *e)
+{
+    const size_t n = sizeof config_aliases / sizeof *config_aliases;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct config_alias *a = &config_aliases[i];
+        json_t *v = json_object_get(j, a->name);
+        const json_t *is = js_get(j, a->is);
+
+        if (!(a->families & family) || v == NULL || json_is_null(v))
+            continue;
+        if (is && !json_equal(is, v))
+            return err_set(e, EX_INPUT, "%s: differs from %s", a->name, a->is);
+        json_object_set(j, a->is, v);
+    }
+    return 0;
+}
+
+/* Has a value of null a meaning of its own? */
+static int
+null_is_value(const char *name)
+{
+    static const char *const names[] = { "num_key_value_heads", "head_dim",
+        "sliding_window", "q_lora_rank", "attn_logit_softcapping",
+        "final_logit_softcapping", "bos_token_id", "eos_token_id",
+        "pad_token_id" };
+
+    return is_listed(names, sizeof names / sizeof *names, name);
+}
+
+/* Should the missing key `name` be given value v?  A token's id only if the
+ * vocabulary has it; the RoPE of a family only if the file has none. */
+static int
+is_filled(const json_t *j, const char *name, const json_t *v)
+{
+    const size_t n = strlen(name);
+
+    if (strcmp(name, "rope_parameters") == 0)
+        return js_get(j, "rope_scaling") == NULL;
+    if (n > 9 && strcmp(name + n - 9, "_token_id") == 0)
+        return json_integer_value(v) <
+            json_integer_value(json_object_get(j, "vocab_size"));
+    return strcmp(name, "rope_theta") != 0;
+}
+
+static void
+fill_missing(json_t *j, unsigned family)
+{
+    const size_t n = sizeof config_attrs / sizeof *config_attrs;
+
+    for (size_t i = 0; i < 2 * n; i++) {
+        const struct config_attr *a = &config_attrs[i % n];
+        const json_t *is = json_object_get(j, a->name);
+        json_t *v;
+
+        /* in the first round the size of the vocabulary, which decides about
+         * the ids */
+        if ((i < n && strcmp(a->name, "vocab_size") != 0) ||
+            (a->families && !(a->families & family)) ||
+            (is && (!json_is_null(is) || null_is_value(a->name))))
+            continue;
+        v = json_loads(a->value, JSON_DECODE_ANY, NULL);
+        if (!json_is_null(v) && is_filled(j, a->name, v))
+            json_object_set(j, a->name, v);
+        json_decref(v);
+    }
+}
+
+/* Remove the keys that are ignored. */
+static void
+drop_ignored(json_t *j, const struct key_table *t, unsigned family)
+{
+    const char *name;
+    json_t *v;
+    void *next;
+
+    json_object_foreach_safe(j, next, name, v)
+    {
+        if (!find_key(t, name, family) &&
+            (t->keys != keys || !find_attr(name, family)))
+            json_object_del(j, name);
+    }
+}
+
+json_t *
+config_fill(const json_t *text, const json_t *model, unsigned family,
+    struct err *e)
+{
+    static const char *const outer[] = { "tie_word_embeddings", "bos_token_id",
+        "eos_token_id", "pad_token_id" };
+    json_t *j = json_deep_copy(text);
+
+    drop_ignored(j, &outer_keys, family);
+    for (size_t i = 0; i < NINNER; i++)
+        drop_ignored((json_t *)js_get(j, inner_keys[i].at),
+            &inner_keys[i].table, family);
+    for (size_t i = 0; i < sizeof outer / sizeof *outer; i++)
+        if (js_get(model, outer[i]))
+            json_object_set(j, outer[i], json_object_get(model, outer[i]));
+    if (json_object_size(json_object_get(j, "rope_scaling")) == 0)
+        json_object_del(j, "rope_scaling");
+    if (rename_keys(j, family, e) < 0) {
+        json_decref(j);
+        return NULL;
+    }
+    fill_missing(j, family);
+    return j;
+}
+
+/* ---- checks ---- */
+
+/* Do two values mean the same?  1 and 1.0 do, and so do null, false and an
+ * empty list. */
 static int
 equal_default(const json_t *a, const json_t *b)
 {
     if (json_is_number(a) && json_is_number(b))
         return json_number_value(a) == json_number_value(b);
+    if (json_is_null(b))
+        return json_is_false(a) ||
+            (json_is_array(a) && json_array_size(a) == 0) ||
+            (json_is_object(a) && json_object_size(a) == 0);
     return json_equal(a, b);
 }
 
+/* Check that the value v of key `name` of the object whose path is `at` is the
+ * one whose JSON text is `only`. */
 static int
-check_value(const json_t *v, const char *at, const struct key *k, struct err *e)
+check_value(const json_t *v, const char *at, const char *name, const char *only,
+    struct err *e)
 {
-    json_t *only = json_loads(k->only, JSON_DECODE_ANY, NULL);
+    json_t *want = json_loads(only, JSON_DECODE_ANY, NULL);
     char *text = NULL;
     int r = 0;
 
-    if (!equal_default(v, only)) {
+    if (!equal_default(v, want)) {
         text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
-        r = err_set(e, EX_INPUT, "%s%s: %.40s is not supported (%s)", at,
-            k->name, text ? text : "?", k->only);
+        r = err_set(e, EX_INPUT, "%s%s: %.40s is not supported (%s)", at, name,
+            text ? text : "?", only);
     }
     free(text);
-    json_decref(only);
+    json_decref(want);
     return r;
 }
 
+/* Check keys of which one value is implemented: one of them says more about what
+ * is not supported than a key that is not known. */
 static int
-check_object(const json_t *j, const char *at, const struct key *k, size_t n,
+check_values(const json_t *j, const char *at, const struct key_table *t,
     unsigned family, struct err *e)
 {
-    const char *name;
-    json_t *v;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct key *k = &t->keys[i];
+        const json_t *v = js_get(j, k->name);
 
-    json_object_foreach((json_t *)j, name, v)
-    {
-        size_t i = 0;
-
-        if (json_is_null(v)) /* as if the key were missing */
-            continue;
-        while (i < n &&
-            (strcmp(k[i].name, name) != 0 ||
-                (k[i].families && !(k[i].families & family))))
-            i++;
-        if (i == n)
-            return err_set(e, EX_INPUT,
-                "%s%.80s: is not known and may "
-                "change what the model computes; where it does not, remove "
-                "it",
-                at, name);
-        if (k[i].only && check_value(v, at, &k[i], e) < 0)
+        if (v && k->only && (k->families == 0 || (k->families & family)) &&
+            check_value(v, at, k->name, k->only, e) < 0)
             return -1;
     }
     return 0;
 }
 
+/* Check the members of the object whose path is `at`, "" or with a dot at the
+ * end.  strict: refuse keys that are not in the table; else note them. */
+static int
+check_object(const json_t *j, const char *at, const struct key_table *t,
+    int strict, unsigned family, struct err *e)
+{
+    struct buf ignored = { 0 };
+    const char *name;
+    json_t *v;
+    int r = check_values(j, at, t, family, e);
+
+    if (r < 0)
+        return -1;
+    json_object_foreach((json_t *)j, name, v)
+    {
+        const struct key *k = find_key(t, name, family);
+        const struct config_attr *a =
+            t->keys == keys && k == NULL ? find_attr(name, family) : NULL;
+        const char *only = a ? a->value : NULL;
+
+        if (json_is_null(v) || (t->keys == keys && config_key_idle(name)))
+            continue;
+        if (only)
+            r = check_value(v, at, name, only, e);
+        else if (k == NULL && strict)
+            r = err_set(e, EX_INPUT,
+                "%s%.80s: is not known and may change what the model computes; "
+                "where it does not, remove it",
+                at, name);
+        else if (k == NULL)
+            buf_addf(&ignored, "%s%s%.80s", ignored.n > 0 ? ", " : "", at,
+                name);
+        if (r < 0)
+            break;
+    }
+    if (r == 0 && ignored.n > 0)
+        vnote("config.json: ignored, as by transformers: %s", ignored.p);
+    buf_release(&ignored);
+    return r;
+}
+
 int
 config_check_keys(const json_t *j, unsigned family, struct err *e)
 {
-#define ROPE rope_keys, sizeof rope_keys / sizeof *rope_keys
-    static const struct {
-        const char *at;
-        const struct key *keys;
-        size_t n;
-    } part[] = {
-        { "rope_parameters", ROPE },
-        { "rope_scaling", ROPE },
-        { "rope_parameters.full_attention", ROPE },
-        { "rope_parameters.sliding_attention", ROPE },
-        { "quantization_config", stored_keys,
-            sizeof stored_keys / sizeof *stored_keys },
-        { "quantization_config.sparsity_config", sparsity_keys,
-            sizeof sparsity_keys / sizeof *sparsity_keys },
-    };
-
-    if (check_object(j, "", keys, sizeof keys / sizeof *keys, family, e) < 0)
+    if (check_object(j, "", &outer_keys, 0, family, e) < 0)
         return -1;
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
-        const json_t *v = js_get(j, part[i].at);
+    for (size_t i = 0; i < NINNER; i++) {
+        const json_t *v = js_get(j, inner_keys[i].at);
         char at[40];
 
-        snprintf(at, sizeof at, "%s.", part[i].at);
-        if (v && check_object(v, at, part[i].keys, part[i].n, family, e) < 0)
+        snprintf(at, sizeof at, "%s.", inner_keys[i].at);
+        if (v &&
+            check_object(v, at, &inner_keys[i].table, inner_keys[i].strict,
+                family, e) < 0)
             return -1;
     }
     return 0;

@@ -3,6 +3,7 @@
 
 #include "format/json.h"
 #include "kern/rope.h"
+#include "model/config_keys.h"
 #include "model/family.h"
 
 #include <math.h>
@@ -70,12 +71,12 @@ has_orig(const struct config *c)
 }
 
 /* Read original_max_position_embeddings, by default max_pos.  In Phi-3 only the
- * key outside of the object counts, by default 4096. */
+ * key outside of the object counts. */
 static int
 read_orig(struct config *c, const json_t *j, const char *at, struct err *e)
 {
     const int phi = strcmp(c->arch, "phi3") == 0;
-    double orig = phi ? 4096 : (double)c->max_pos;
+    double orig = (double)c->max_pos;
     const char *path = rope_path(at, "original_max_position_embeddings");
 
     if (js_real(j, phi ? "original_max_position_embeddings" : path, 1, 1e9,
@@ -225,7 +226,8 @@ read_local(struct config *c, const json_t *j, struct err *e)
     const int gemma = family_of(c)->gemma;
     struct config o = *c;
 
-    c->theta_local = gemma ? 10000 : family_of(c)->theta;
+    c->theta_local =
+        gemma ? 10000 : config_missing("rope_theta", family_of(c)->bit);
     if (read_base(j, gemma ? "rope_local_base_freq" : NULL, at, &c->theta_local,
             e) < 0 ||
         read_scaling(&o, j, at, e) < 0)
@@ -240,7 +242,7 @@ read_local(struct config *c, const json_t *j, struct err *e)
 static int
 read_rotary(struct config *c, const json_t *j, struct err *e)
 {
-    double part = family_of(c)->bit == FAMILY_QWEN3_5 ? 0.25 : 1;
+    double part = 1;
 
     if (js_real(j, "partial_rotary_factor", 0.01, 1, &part, e) < 0 ||
         js_real(j, "rope_scaling.partial_rotary_factor", 0.01, 1, &part, e) <
@@ -263,12 +265,12 @@ read_rotary(struct config *c, const json_t *j, struct err *e)
     return 0;
 }
 
-/* Read which blocks have no RoPE: by default every fourth. */
+/* Read which blocks have no RoPE. */
 static int
 read_no_rope(struct config *c, const json_t *j, struct err *e)
 {
     const json_t *list = js_get(j, "no_rope_layers");
-    size_t every = 4;
+    size_t every = 1;
 
     if (js_size(j, "no_rope_layer_interval", 1, CONFIG_LAYERS, &every, e) < 0)
         return -1;
@@ -298,32 +300,6 @@ same_scaling(const struct config *a, const struct config *b)
         memcmp(a->rope_far, b->rope_far, sizeof a->rope_far) == 0;
 }
 
-/* The RoPE of a Ministral 3 whose config.json says nothing about it. */
-static void
-ministral_rope(struct config *c)
-{
-    c->theta = 1e6;
-    c->rope = ROPE_YARN;
-    c->rope_factor = 16;
-    c->rope_orig = 16384;
-    c->rope_low = 1;
-    c->rope_high = 32;
-    c->rope_mscale = c->rope_mscale_all = 1;
-    c->rope_query = 0.1;
-}
-
-/* The RoPE of a gpt-oss whose config.json says nothing about it. */
-static void
-gpt_oss_rope(struct config *c)
-{
-    c->rope = ROPE_YARN;
-    c->rope_factor = 32;
-    c->rope_orig = 4096;
-    c->rope_low = 1;
-    c->rope_high = 32;
-    c->rope_split = 1;
-}
-
 int
 config_read_rope(struct config *c, const json_t *j, struct err *e)
 {
@@ -333,11 +309,7 @@ config_read_rope(struct config *c, const json_t *j, struct err *e)
     const int new = js_get(j, at) != NULL, old = js_get(j, "rope_scaling") != 0;
     struct config o;
 
-    c->theta = f->theta > 0 ? f->theta : 10000;
-    if (f->bit == FAMILY_MINISTRAL3 && !new && !old)
-        ministral_rope(c);
-    if (f->bit == FAMILY_GPT_OSS && !new && !old)
-        gpt_oss_rope(c);
+    c->theta = config_missing("rope_theta", f->bit);
     config_rope_scale(c);
     if (read_base(j, "rope_theta", at, &c->theta, e) < 0 ||
         (f->local_rope && read_local(c, j, e) < 0) ||

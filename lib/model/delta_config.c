@@ -48,12 +48,12 @@ check_delta(const struct config *c, struct err *e)
     return 0;
 }
 
-/* Read which blocks have the rule: by default all but every fourth. */
+/* Read which blocks have the rule. */
 static int
 read_layers(struct config *c, const json_t *j, struct err *e)
 {
     const json_t *types = js_get(j, "layer_types");
-    size_t every = INTERVAL;
+    size_t every = 1;
 
     if (js_size(j, "full_attention_interval", 1, CONFIG_LAYERS, &every, e) < 0)
         return -1;
@@ -84,7 +84,7 @@ delta_from_json(struct config *c, const json_t *j, struct err *e)
 
     if (family_of(c)->bit != FAMILY_QWEN3_5)
         return 0;
-    *s = (struct delta_shape){ 16, 32, 128, 128, 4, 0 };
+    *s = (struct delta_shape){ 0 };
     if (js_size(j, "linear_num_key_heads", 1, HEADS, &s->keys, e) < 0 ||
         js_size(j, "linear_num_value_heads", 1, HEADS, &s->values, e) < 0 ||
         js_size(j, "linear_key_head_dim", 1, HEAD_SIZE, &s->dk, e) < 0 ||

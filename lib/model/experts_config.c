@@ -10,33 +10,26 @@
 #include <string.h>
 
 static const struct expert_family {
-    unsigned bit; /* FAMILY_... */
-    /* keys of config.json and transformers' values where they are missing */
-    const char *count;  /* key of n */
-    size_t n, k, I;     /* experts, experts used, channels of an expert */
-    const char *width;  /* key of I */
+    unsigned bit;       /* FAMILY_... */
+    const char *count;  /* key of config.json: number of experts */
+    const char *width;  /* key of an expert's channels */
     const char *shared; /* key of shared_mlp, the shared expert's channels;
                          * NULL: there is no such key */
-    size_t shared_mlp;
-    int renorm;      /* weights are always divided by their sum; 0: if
+    int renorm;         /* weights are always divided by their sum; 0: if
                       * norm_topk_prob is true */
-    int some_dense;  /* 1: has mlp_only_layers and decoder_sparse_step */
-    int gguf_renorm; /* 1: llama.cpp divides weights by their sum */
+    int some_dense;     /* 1: has mlp_only_layers and decoder_sparse_step */
+    int gguf_renorm;    /* 1: llama.cpp divides weights by their sum */
 } families[] = {
-    { FAMILY_MIXTRAL, "num_local_experts", 8, 2, 14336, "intermediate_size",
-        NULL, 0, 1, 0, 1 },
-    { FAMILY_QWEN2_MOE, "num_experts", 60, 4, 1408, "moe_intermediate_size",
-        "shared_expert_intermediate_size", 5632, 0, 1, 0 },
-    { FAMILY_QWEN3_MOE, "num_experts", 128, 8, 768, "moe_intermediate_size",
-        NULL, 0, 0, 1, 1 },
-    { FAMILY_OLMOE, "num_experts", 64, 8, 2048, "intermediate_size", NULL, 0, 0,
+    { FAMILY_MIXTRAL, "num_local_experts", "intermediate_size", NULL, 1, 0, 1 },
+    { FAMILY_QWEN2_MOE, "num_experts", "moe_intermediate_size",
+        "shared_expert_intermediate_size", 0, 1, 0 },
+    { FAMILY_QWEN3_MOE, "num_experts", "moe_intermediate_size", NULL, 0, 1, 1 },
+    { FAMILY_OLMOE, "num_experts", "intermediate_size", NULL, 0, 0, 0 },
+    { FAMILY_GPT_OSS, "num_local_experts", "intermediate_size", NULL, 1, 0, 1 },
+    { FAMILY_DEEPSEEK_V2, "n_routed_experts", "moe_intermediate_size", NULL, 1,
         0, 0 },
-    { FAMILY_GPT_OSS, "num_local_experts", 128, 4, 2880, "intermediate_size",
-        NULL, 0, 1, 0, 1 },
-    { FAMILY_DEEPSEEK_V2, "n_routed_experts", 64, 0, 1407,
-        "moe_intermediate_size", NULL, 0, 1, 0, 0 },
-    { FAMILY_DEEPSEEK_V3, "n_routed_experts", 256, 8, 2048,
-        "moe_intermediate_size", NULL, 0, 0, 0, 1 },
+    { FAMILY_DEEPSEEK_V3, "n_routed_experts", "moe_intermediate_size", NULL, 0,
+        0, 1 },
 };
 
 /* The entry of c's family; NULL: the family has no experts. */
@@ -123,8 +116,7 @@ read_deepseek_groups(struct config *c, const json_t *j, struct err *e)
             "topk_method: \"%.60s\" is not supported (greedy, "
             "group_limited_greedy)",
             method);
-    r->groups = v3 ? 8 : 0;
-    r->keep = v3 ? 4 : 0;
+    r->groups = r->keep = 0;
     r->group = v3 ? ROUTER_SUM2 : ROUTER_MAX;
     return js_size(j, "n_group", 1, ROUTER_EXPERTS, &r->groups, e) < 0 ||
             js_size(j, "topk_group", 1, ROUTER_EXPERTS, &r->keep, e) < 0
@@ -180,14 +172,10 @@ first_blocks(const struct config *c)
 static int
 read_deepseek(struct config *c, const json_t *j, struct err *e)
 {
-    const int v3 = family_of(c)->bit == FAMILY_DEEPSEEK_V3;
     struct router *r = &c->router;
-    size_t shared = v3 ? 1 : 2, first = v3 ? 3 : 0;
+    size_t shared = 0, first = 0;
 
-    r->scale = v3 ? 2.5 : 1;
-    r->renorm = v3;
-    if (js_size(j, "n_routed_experts", 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
-        js_size(j, "n_shared_experts", 1, ROUTER_EXPERTS, &shared, e) < 0 ||
+    if (js_size(j, "n_shared_experts", 1, ROUTER_EXPERTS, &shared, e) < 0 ||
         js_size(j, "first_k_dense_replace", 0, CONFIG_LAYERS, &first, e) < 0 ||
         js_real(j, "routed_scaling_factor", 1e-6, 1e6, &r->scale, e) < 0 ||
         js_bool(j, "norm_topk_prob", &r->renorm, e) < 0)
@@ -238,16 +226,10 @@ experts_from_json(struct config *c, const json_t *j, struct err *e)
 
     if (f == NULL)
         return 0;
-    *r = (struct router){ .n = f->n,
-        .k = f->k,
-        .renorm = f->renorm,
+    *r = (struct router){ .renorm = f->renorm,
         .score = score_of(f),
         .scale = 1 };
-    c->expert_mlp = f->I;
-    c->shared_mlp = f->shared_mlp;
-    /* the number of experts has either name, as in transformers */
-    if (js_size(j, "num_experts", 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
-        js_size(j, "num_local_experts", 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
+    if (js_size(j, f->count, 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
         js_size(j, "num_experts_per_tok", 1, ROUTER_USED, &r->k, e) < 0 ||
         js_size(j, f->width, 1, (size_t)1 << 20, &c->expert_mlp, e) < 0 ||
         (f->shared &&

@@ -44,14 +44,6 @@ struct family {
     unsigned bit;
     uint64_t more; /* optional tensors, W_BQ and later: W_BIT of each */
     uint64_t less; /* tensors among the first nine that the family lacks */
-    /* defaults of transformers where config.json has no key; 0: those of
-     * Llama */
-    size_t KV; /* 0: the number of query heads */
-    size_t D;  /* 0: hidden size / query heads */
-    size_t max_pos;
-    size_t window;
-    double eps, theta;
-    int tied;
     enum windows windows;
     size_t every; /* the n of WINDOW_EVERY */
     /* what the family computes in another way than Llama */

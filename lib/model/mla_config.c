@@ -43,9 +43,7 @@ mla_from_json(struct config *c, const json_t *j, struct err *e)
 
     if (!has_latent_family(c))
         return 0;
-    /* null means that queries have no latent */
-    *s = (struct mla_shape){ json_object_get(j, "q_lora_rank") ? 0 : 1536, 512,
-        128, 64, 128, 0 };
+    *s = (struct mla_shape){ 0 }; /* q_lora_rank: null means none */
     if (js_size(j, "q_lora_rank", 1, RANK_MOST, &s->q_rank, e) < 0 ||
         js_size(j, "kv_lora_rank", 1, RANK_MOST, &s->kv_rank, e) < 0 ||
         js_size(j, "qk_nope_head_dim", 1, HEAD_MOST, &s->nope, e) < 0 ||
@@ -54,8 +52,6 @@ mla_from_json(struct config *c, const json_t *j, struct err *e)
         js_bool(j, "rope_interleave", &pairs, e) < 0)
         return -1;
     s->halves = !pairs;
-    if (!json_object_get(j, "num_key_value_heads"))
-        c->KV = family_of(c)->bit == FAMILY_DEEPSEEK_V3 ? 128 : c->H;
     c->D = s->nope + s->rope;
     return check_latent(c, e);
 }

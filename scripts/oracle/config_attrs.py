@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Write lib/model/config_attrs.h: the keys of config.json that transformers reads.
+
+Run by hand: scripts/oracle/config_attrs.py > lib/model/config_attrs.h
+A family's rows are the fields of its configuration class, what that class takes
+from further keys, and what its text model's classes read.  Rows that every
+configuration has are written once.  The families are those of
+lib/model/family.c.
+"""
+import ast, collections, dataclasses, inspect, json, os, re, sys, textwrap
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+import torch, transformers
+from transformers import AutoModelForCausalLM, PreTrainedConfig
+from transformers.modeling_rope_utils import RotaryEmbeddingConfigMixin
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TYPES = re.findall(r'\.type = "(\w+)"', open(TOP + "/lib/model/family.c").read())
+SMALL = dict(num_hidden_layers=2, hidden_size=64, intermediate_size=64, vocab_size=64, pad_token_id=None,
+    num_attention_heads=4, num_key_value_heads=4)
+# read by functions that models share: masking_utils; transformers 4's base class
+SHARED = dict(is_causal=True, pruned_heads={}, add_cross_attention=False, tie_encoder_decoder=False,
+    tie_word_embeddings=False)
+
+
+def taken(cls, names):
+    """The keys that methods of cls take from kwargs: name to value if it is missing."""
+    found = {}
+    for name in names:
+        if name not in cls.__dict__:
+            continue
+        for n in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(getattr(cls, name))))):
+            if (isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.args
+                    and n.func.attr in ("get", "pop", "setdefault")
+                    and getattr(n.func.value, "id", "") == "kwargs" and isinstance(n.args[0], ast.Constant)):
+                v = n.args[1] if len(n.args) > 1 else None
+                found[n.args[0].value] = v.value if isinstance(v, ast.Constant) else None
+            if (isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.In) and isinstance(n.left, ast.Constant)
+                    and getattr(n.comparators[0], "id", "") == "kwargs"):
+                found[n.left.value] = None
+    return found
+
+
+def read_by_model(cls):
+    """The attributes of the configuration that the text model's classes read."""
+    with torch.device("meta"):
+        m = AutoModelForCausalLM.from_config(cls(**SMALL))
+    found = {}
+    for k in {k for x in m.modules() for k in type(x).__mro__ if k.__module__ == type(m).__module__}:
+        for n in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(k)))):
+            if isinstance(n, ast.Attribute) and ast.unparse(n.value) in ("config", "self.config"):
+                found.setdefault(n.attr, None)
+            if (isinstance(n, ast.Call) and getattr(n.func, "id", "") == "getattr" and len(n.args) > 1
+                    and ast.unparse(n.args[0]) in ("config", "self.config")):
+                v = n.args[2] if len(n.args) > 2 else None
+                found[n.args[1].value] = v.value if isinstance(v, ast.Constant) else None
+    return found
+
+
+def default_rope(cls):
+    """rope_parameters that the class sets where a file has none; None: those of every class."""
+    p = cls(rope_theta=12345.0).rope_parameters
+    if any(isinstance(v, dict) for v in p.values()) or p["rope_type"] == "default":
+        return None
+    return {k: v for k, v in p.items() if v != 12345.0}
+
+
+base = {f.name: f.default for f in dataclasses.fields(PreTrainedConfig)}
+base |= taken(PreTrainedConfig, ["__post_init__"]) | taken(RotaryEmbeddingConfigMixin, ["convert_rope_params_to_dict"])
+base |= SHARED
+rows, aliases = collections.defaultdict(list), collections.defaultdict(list)
+for t in TYPES:
+    cls = CONFIG_MAPPING[t]
+    fields = {f.name: f.default for f in dataclasses.fields(cls)}
+    made = cls()
+    own = {k: v for k, v in vars(made).items() if not k.startswith("_") and k not in fields}
+    own = read_by_model(cls) | own | taken(cls, ["__post_init__", "convert_rope_params_to_dict"]) | fields
+    own |= dict(rope_parameters=default_rope(cls))
+    theta = cls.default_theta
+    own["rope_theta"] = theta["global"] if isinstance(theta, dict) else float(theta)
+    for k, v in cls.attribute_map.items():
+        old, new = (k, v) if k not in fields else (v, k)
+        aliases[old, new].append(t)
+        own.pop(old, None)
+    for k, v in own.items():
+        if callable(getattr(cls, k, None)) or k.startswith("_") or isinstance(v, set):
+            continue
+        if k not in base or (k in fields and k not in vars(PreTrainedConfig)) or v != base[k]:
+            rows[k, json.dumps(v)].append(t)
+
+
+def mask(types):
+    """The families as an expression of bits."""
+    name = lambda t: "FAMILY_" + re.sub("_TEXT$", "", t.upper())
+    out = " | ".join(name(t) for t in types)
+    if len(types) > len(TYPES) // 2:
+        rest = [name(t) for t in TYPES if t not in types]
+        out = "~(unsigned)(%s)" % " | ".join(rest) if rest else "0"
+    return out
+
+
+def wrap(text, first, more):
+    return "\n".join(textwrap.wrap(text, 80, initial_indent=first, subsequent_indent=more,
+        break_long_words=False, break_on_hyphens=False))
+
+
+def row(*parts):
+    """A row of a table; a long string at its end is cut into several."""
+    text = wrap("{ " + ", ".join(parts) + " },", "    ", "        ")
+    if parts[-1].count(", ") < 2 or parts[-1][0] != '"':
+        return text
+    cut = textwrap.wrap(json.loads(parts[-1]), 56, drop_whitespace=False)
+    return "\n".join([wrap("{ " + ", ".join(parts[:-1]) + ",", "    ", "        ")]
+        + ["        " + json.dumps(x) for x in cut]) + " },"
+
+
+for k, v in base.items():
+    rest = [t for t in TYPES if not any(n == k and t in of for (n, _), of in rows.items())]
+    if rest:
+        rows[k, json.dumps(v)] += rest
+print("""/* The keys of config.json that transformers reads in each family, with its
+ * values where a key is missing, as JSON.  families: FAMILY_*; 0: all.
+ * Made by scripts/oracle/config_attrs.py with transformers %s: do not edit.
+ * Private to config_keys.c. */
+#ifndef MODEL_CONFIG_ATTRS_H
+#define MODEL_CONFIG_ATTRS_H
+
+#include "model/family.h"
+
+/* clang-format off */
+static const struct config_attr {
+    const char *name;
+    unsigned families;
+    const char *value;
+} config_attrs[] = {""" % transformers.__version__)
+for (k, v), t in sorted(rows.items()):
+    print(row(json.dumps(k), mask(t), json.dumps(v)))
+print("""};
+
+/* Other names of the same keys. */
+static const struct config_alias {
+    const char *name, *is;
+    unsigned families;
+} config_aliases[] = {""")
+for (old, new), t in sorted(aliases.items()):
+    print(row(json.dumps(old), json.dumps(new), mask(t)))
+print("};\n/* clang-format on */\n\n#endif")
