@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "format/json.h"
 #include "model/config.h"
+#include "model/family.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,8 @@ check_fixed_keys(const json_t *j, struct err *e)
 int
 shape_check_keys(const json_t *j, const char *sizes, struct err *e)
 {
+    /* of a family that models have too, j has only keys that count there */
+    const int known = family_named(js_text_of(j, "model_type")) != NULL;
     const char *name;
     json_t *v;
 
@@ -145,7 +148,7 @@ shape_check_keys(const json_t *j, const char *sizes, struct err *e)
         /* null means that the key is missing; a number below 1 is no size */
         if (json_is_null(v) || (json_is_real(v) && json_real_value(v) < 1.0))
             continue;
-        if (!key_known(name, sizes))
+        if (!known && !key_known(name, sizes))
             return err_set(e, EX_INPUT,
                 "%s: is not known and may change the size of the model; where "
                 "it does not, remove it",

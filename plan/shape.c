@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "format/json.h"
+#include "model/config_keys.h"
 #include "model/family.h"
 #include "model/model.h"
 
@@ -72,10 +73,24 @@ shape_from_config(struct shape *s, const struct config *c,
     }
 }
 
+/* shape_from_sizes of a family that models have too: of the keys that count
+ * there, and transformers' values of missing keys. */
+static int
+shape_from_family(struct shape *s, const json_t *j, unsigned family,
+    struct err *e)
+{
+    json_t *filled = config_fill(j, j, family, e);
+    const int r = filled != NULL ? shape_from_sizes(s, filled, e) : -1;
+
+    json_decref(filled);
+    return r;
+}
+
 static int
 shape_from_json(struct shape *s, json_t *j, struct err *e)
 {
     const char *type = js_text_of(j, "model_type");
+    const struct family *named = family_named(type);
     struct shape_family f;
     struct block_shape *b;
     struct config c;
@@ -83,8 +98,9 @@ shape_from_json(struct shape *s, json_t *j, struct err *e)
     int r;
 
     if (*type == '\0' || shape_family(&f, j)) {
-        r = shape_from_sizes(s, j, e);
-    } else if (family_named(type) == NULL) {
+        r = named != NULL ? shape_from_family(s, j, named->bit, e)
+                          : shape_from_sizes(s, j, e);
+    } else if (named == NULL) {
         shape_family_names(&known);
         r = err_set(e, EX_INPUT,
             "model_type: %.30s is not known: give a file of sizes without "

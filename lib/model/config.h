@@ -127,8 +127,8 @@ struct config {
     double logit_scale;         /* divisor of logits; 0: 1 */
 };
 
-/* Read a parsed config.json.  -1, and the JSON path in *e: a key is unknown, a
- * value is not implemented, or a size is zero or absurd. */
+/* Read a parsed config.json.  -1, and the JSON path in *e: a value is not
+ * implemented, or a size is zero or absurd. */
 int config_from_json(struct config *c, const json_t *j, struct err *e);
 /* The part of a parsed config.json that is about text: its text_config, if
  * model_type is no family; else j. */

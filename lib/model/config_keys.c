@@ -272,8 +272,8 @@ find_attr(const char *name, unsigned family)
 
 static const struct key_table outer_keys = TABLE(keys);
 
-/* The objects inside, by their paths.  strict: a key that is not in the table is
- * refused, not ignored. */
+/* The objects inside, by their paths.  strict: a key that is not in the table
+ * is refused, not ignored. */
 static const struct {
     const char *at;
     struct key_table table;
@@ -436,7 +436,8 @@ check_value(const json_t *v, const char *at, const char *name, const char *only,
     int r = 0;
 
     if (!equal_default(v, want)) {
-        text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+        text = json_dumps(v,
+            JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
         r = err_set(e, EX_INPUT, "%s%s: %.40s is not supported (%s)", at, name,
             text ? text : "?", only);
     }
@@ -445,8 +446,8 @@ check_value(const json_t *v, const char *at, const char *name, const char *only,
     return r;
 }
 
-/* Check keys of which one value is implemented: one of them says more about what
- * is not supported than a key that is not known. */
+/* Check keys of which one value is implemented, before unknown keys: their
+ * message says more about what is not supported. */
 static int
 check_values(const json_t *j, const char *at, const struct key_table *t,
     unsigned family, struct err *e)

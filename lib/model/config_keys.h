@@ -1,4 +1,4 @@
-/* The table of config.json's keys.  Private to lib/model. */
+/* The table of config.json's keys. */
 #ifndef MODEL_CONFIG_KEYS_H
 #define MODEL_CONFIG_KEYS_H
 
@@ -6,15 +6,15 @@
 
 #include <jansson.h>
 
-/* Check that what the family (a bit of family.h) reads of j is implemented, with
- * its value; a note at -v names the keys that no program reads.  -1: "KEY:
- * why". */
+/* Check that each key of j which the family (a bit of family.h) reads has a
+ * value that is implemented; a note at -v names the others.  -1: "KEY: why". */
 int config_check_keys(const json_t *j, unsigned family, struct err *e);
 
-/* A copy of j without keys that are ignored, in which keys that are missing have
- * transformers' values, and a key of two names has the one that is read.  model: the object that j is the
- * part about text of, whose token ids and tie_word_embeddings count before j's;
- * or j itself.  The caller frees it; NULL and *e: a key has two values. */
+/* A copy of j without the keys that are ignored, in which missing keys have
+ * transformers' values, and a key of two names has the one that is read.
+ * model: the object that has j as its part about text, and whose token ids and
+ * tie_word_embeddings count before those of j; or j itself.  The caller frees
+ * the copy; NULL and *e: a key has two values. */
 json_t *config_fill(const json_t *j, const json_t *model, unsigned family,
     struct err *e);
 

@@ -118,7 +118,10 @@ for k, v in base.items():
     rest = [t for t in TYPES if not any(n == k and t in of for (n, _), of in rows.items())]
     if rest:
         rows[k, json.dumps(v)] += rest
-print("""/* The keys of config.json that transformers reads in each family, with its
+
+
+def main():
+    print("""/* The keys of config.json that transformers reads in each family, with its
  * values where a key is missing, as JSON.  families: FAMILY_*; 0: all.
  * Made by scripts/oracle/config_attrs.py with transformers %s: do not edit.
  * Private to config_keys.c. */
@@ -133,15 +136,19 @@ static const struct config_attr {
     unsigned families;
     const char *value;
 } config_attrs[] = {""" % transformers.__version__)
-for (k, v), t in sorted(rows.items()):
-    print(row(json.dumps(k), mask(t), json.dumps(v)))
-print("""};
+    for (k, v), t in sorted(rows.items()):
+        print(row(json.dumps(k), mask(t), json.dumps(v)))
+    print("""};
 
 /* Other names of the same keys. */
 static const struct config_alias {
     const char *name, *is;
     unsigned families;
 } config_aliases[] = {""")
-for (old, new), t in sorted(aliases.items()):
-    print(row(json.dumps(old), json.dumps(new), mask(t)))
-print("};\n/* clang-format on */\n\n#endif")
+    for (old, new), t in sorted(aliases.items()):
+        print(row(json.dumps(old), json.dumps(new), mask(t)))
+    print("};\n/* clang-format on */\n\n#endif")
+
+
+if __name__ == "__main__":
+    main()

@@ -389,6 +389,20 @@ test_vision(void)
             strstr(e.msg, "quantization_config: is not"),
         "FP8 beside text_config is refused");
     json_decref(j);
+    /* Gemma 3 4B as published; transformers 5.24 counts its parameters so */
+    j = json_loads("{\"model_type\":\"gemma3\",\"eos_token_id\":[1,106],"
+                   "\"text_config\":{\"hidden_size\":2560,"
+                   "\"intermediate_size\":10240,\"num_hidden_layers\":34,"
+                   "\"rope_scaling\":{\"factor\":8.0,\"rope_type\":\"linear\"},"
+                   "\"sliding_window\":1024}}",
+        0, NULL);
+    ok(config_from_json(&c, j, &e) == 0 && c.V == 262208 && c.H == 8 &&
+            c.KV == 4 && c.D == 256 && c.tied &&
+            config_params(&c, NULL) == 3880263168 && c.theta_local == 1e4,
+        "a gemma3 with some sizes has transformers' others %s", e.msg);
+    ok(c.neos == 2 && c.eos[1] == 106,
+        "its text ends as eos_token_id outside text_config says");
+    json_decref(j);
 }
 
 /* Keys that are not in the table are refused, whatever their value. */
