@@ -171,6 +171,7 @@ static const struct config_attr {
     { "num_local_experts", FAMILY_MIXTRAL, "8" },
     { "num_mtp_layers", FAMILY_DEEPSEEK_V3, "1" },
     { "original_max_position_embeddings", FAMILY_PHI3, "4096" },
+    { "original_max_position_embeddings", ~(unsigned)(FAMILY_PHI3), "null" },
     { "output_attentions", 0, "false" },
     { "output_hidden_states", 0, "false" },
     { "output_router_logits", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |

@@ -66,7 +66,7 @@ static const struct key keys[] = {
     { "embedding_multiplier", FAMILY_GRANITE, NULL },
     { "residual_multiplier", FAMILY_GRANITE, NULL },
     { "logits_scaling", FAMILY_GRANITE, NULL },
-    { "original_max_position_embeddings", FAMILY_PHI3, NULL },
+    { "original_max_position_embeddings", 0, NULL },
     { "partial_rotary_factor", FAMILY_PHI3 | FAMILY_QWEN3_5, NULL },
     { "no_rope_layers", FAMILY_SMOLLM3, NULL },
     { "no_rope_layer_interval", FAMILY_SMOLLM3, NULL },

@@ -70,17 +70,17 @@ has_orig(const struct config *c)
         c->rope == ROPE_LONGROPE || family_of(c)->bit == FAMILY_MINISTRAL3;
 }
 
-/* Read original_max_position_embeddings, by default max_pos.  In Phi-3 only the
- * key outside of the object counts. */
+/* Read original_max_position_embeddings, by default max_pos.  The key outside of
+ * the object counts first; a Phi-3 always has it. */
 static int
 read_orig(struct config *c, const json_t *j, const char *at, struct err *e)
 {
-    const int phi = strcmp(c->arch, "phi3") == 0;
+    const char *path = "original_max_position_embeddings";
     double orig = (double)c->max_pos;
-    const char *path = rope_path(at, "original_max_position_embeddings");
 
-    if (js_real(j, phi ? "original_max_position_embeddings" : path, 1, 1e9,
-            &orig, e) < 0)
+    if (family_of(c)->local_rope || !js_get(j, path))
+        path = rope_path(at, path);
+    if (js_real(j, path, 1, 1e9, &orig, e) < 0)
         return -1;
     if (has_orig(c))
         c->rope_orig = (size_t)orig;

@@ -418,6 +418,11 @@ test_keys(void)
            "\"neftune_noise_alpha\":5,\"attention_chunk_size\":8,"
            "\"max_position_embeddings\":2048,\"use_mrope\":false}",
         "{}");
+    ignore("{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,"
+           "\"original_max_position_embeddings\":64},"
+           "\"original_max_position_embeddings\":32}",
+        "{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,"
+        "\"original_max_position_embeddings\":32}}");
     refuse("{\"use_mrope\":true}", "use_mrope: true is not supported (false)");
     refuse("{\"per_layer_config\":{\"0\":{}}}", "per_layer_config: {");
     refuse("{\"tie_encoder_decoder\":true}", "tie_encoder_decoder: true");
