@@ -190,7 +190,7 @@ read_windows(struct config *c, const json_t *j, struct err *e)
         return err_set(e, EX_INPUT,
             "sliding_window_size: %zu, but sliding_window is %zu", same,
             c->window);
-    if (windows == WINDOW_BY_LAYER && !on)
+    if (windows == WINDOW_NEVER || (windows == WINDOW_BY_LAYER && !on))
         c->window = 0;
     if (types && (!json_is_array(types) || json_array_size(types) != c->L))
         return err_set(e, EX_INPUT, "layer_types: is no list of %zu", c->L);

@@ -19,8 +19,8 @@ TYPES = re.findall(r'\.type = "(\w+)"', open(TOP + "/lib/model/family.c").read()
 SMALL = dict(num_hidden_layers=2, hidden_size=64, intermediate_size=64, vocab_size=64, pad_token_id=None,
     num_attention_heads=4, num_key_value_heads=4)
 # read by functions that models share: masking_utils, modeling_rope_utils; transformers 4's base class
-SHARED = dict(is_causal=True, original_max_position_embeddings=None, pruned_heads={}, add_cross_attention=False, tie_encoder_decoder=False,
-    tie_word_embeddings=False)
+SHARED = dict(is_causal=True, original_max_position_embeddings=None, pruned_heads={}, add_cross_attention=False,
+    tie_encoder_decoder=False, tie_word_embeddings=False)
 
 
 def taken(cls, names):

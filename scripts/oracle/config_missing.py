@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Write tests/golden/config/missing.json: how transformers reads config.json.
+
+Run by hand: scripts/oracle/config_missing.py > tests/golden/config/missing.json
+For each family of lib/model/family.c there is a small configuration:
+  full     its config.json, in which values differ from those of the class
+  want     what transformers makes of it; a list has a number for each block
+  missing  for a key: what of `want` changes when the key is missing ("" for all
+           keys but model_type)
+  changed  for a key: a value with which transformers computes other logits, or
+           has parameters of another shape
+A config.json that transformers does not take, or that has no logits, has no entry.
+"""
+import copy, json, logging, os, sys, warnings
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+warnings.simplefilter("ignore")
+import torch, transformers
+from transformers import AutoModelForCausalLM
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from config_attrs import TYPES, aliases, rows
+
+torch.set_num_threads(1)
+transformers.PreTrainedModel._init_weights = lambda self, module: None
+
+BASE = dict(vocab_size=96, hidden_size=256, intermediate_size=48, num_hidden_layers=4, num_attention_heads=64,
+    num_key_value_heads=2, head_dim=8, max_position_embeddings=64, rms_norm_eps=1e-3, initializer_range=0.05,
+    bos_token_id=5, eos_token_id=6, pad_token_id=7, rope_theta=777.0, sliding_window=8, query_pre_attn_scalar=20,
+    attn_logit_softcapping=3.0, final_logit_softcapping=5.0, attention_multiplier=0.3, embedding_multiplier=2.0,
+    residual_multiplier=0.5, logits_scaling=4.0, original_max_position_embeddings=32, use_sliding_window=True,
+    max_window_layers=2, no_rope_layer_interval=3, num_experts=4, num_local_experts=4, num_experts_per_tok=2,
+    moe_intermediate_size=24, shared_expert_intermediate_size=40, decoder_sparse_step=2, linear_conv_kernel_dim=3,
+    linear_key_head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4, linear_value_head_dim=8,
+    full_attention_interval=2, sliding_window_pattern=3, kv_lora_rank=16, q_lora_rank=24, qk_nope_head_dim=8,
+    qk_rope_head_dim=4, v_head_dim=8, n_group=4, topk_group=2, n_routed_experts=16, n_shared_experts=3,
+    first_k_dense_replace=1, routed_scaling_factor=1.7, rope_local_base_freq=55.0)
+# what retort does not implement, or what does not go together
+OWN = {
+    "gemma3_text": dict(attn_logit_softcapping=None, final_logit_softcapping=None),
+    "smollm3": dict(use_sliding_window=False, sliding_window=None),
+    "qwen2_moe": dict(use_sliding_window=False), "qwen3_moe": dict(use_sliding_window=False),
+    "olmoe": dict(sliding_window=None),
+    "deepseek_v2": dict(num_key_value_heads=64, topk_method="group_limited_greedy", num_experts_per_tok=3),
+    "deepseek_v3": dict(num_key_value_heads=128, num_attention_heads=128, num_experts_per_tok=3),
+}
+WITHOUT = {
+    "qwen3_moe": {"num_experts_per_tok"}, "olmoe": {"num_experts_per_tok"},
+    "qwen3_5_text": {"linear_num_key_heads"},
+    "deepseek_v2": {"", "n_group", "topk_group", "num_experts_per_tok", "num_attention_heads", "v_head_dim"},
+    "deepseek_v3": {"v_head_dim"},
+}
+IDS = torch.arange(5, 60)[None] % 90
+
+
+def full_config(t):
+    mine = {n for (n, _), of in rows.items() if t in of}
+    j = {k: v for k, v in BASE.items() if k in mine}
+    for (n, v), of in rows.items():
+        if t in of and v in ("true", "false") and n in ("tie_word_embeddings", "norm_topk_prob"):
+            j[n] = v != "true"
+    for k in {"deepseek_v2": ["norm_topk_prob"], "olmoe": ["head_dim"],
+            "deepseek_v3": ["head_dim"], "ministral3": ["rope_theta"]}.get(t, []):
+        del j[k]
+    return dict(model_type=t, **j) | OWN.get(t, {})
+
+
+def want(j):
+    """What retort's struct config has, from transformers' classes."""
+    c = CONFIG_MAPPING[j["model_type"]].from_dict(dict(j))
+    with torch.device("meta"):
+        m = AutoModelForCausalLM.from_config(c)
+    m.tie_weights()
+    g = lambda name, other=0: getattr(c, name, None) if getattr(c, name, None) is not None else other
+    types = g("layer_types", ["sliding_attention" if g("sliding_window") else "full_attention"] * c.num_hidden_layers)
+    rope, local = c.rope_parameters, {}
+    if "full_attention" in rope:
+        rope, local = rope["full_attention"], rope["sliding_attention"]
+    layers = m.model.layers
+    mla = hasattr(c, "kv_lora_rank")
+    token = lambda v: v if v is not None and v < c.vocab_size else -1
+    w = dict(V=c.vocab_size, d=c.hidden_size, mlp=c.intermediate_size, L=c.num_hidden_layers,
+        H=c.num_attention_heads, KV=c.num_key_value_heads, D=c.qk_head_dim if mla else getattr(layers[-1].self_attn
+        if hasattr(layers[-1], "self_attn") else layers[-1].linear_attn, "head_dim", g("head_dim")),
+        max_pos=c.max_position_embeddings, window=[g("sliding_window") if x == "sliding_attention" else 0
+        for x in types], eps=c.rms_norm_eps, init_range=c.initializer_range, theta=rope["rope_theta"],
+        theta_local=local.get("rope_theta", 0), tied=int(c.tie_word_embeddings), bos=token(c.bos_token_id),
+        eos=token(c.eos_token_id), pad=token(c.pad_token_id), rope_factor=rope.get("factor", 0),
+        no_rope=[1 - x for x in g("no_rope_layers", [1] * c.num_hidden_layers)],
+        rotary=int((c.qk_rope_head_dim if mla else g("head_dim", c.hidden_size // c.num_attention_heads))
+            * rope.get("partial_rotary_factor", 1)),
+        attn_scalar=g("query_pre_attn_scalar"), attn_cap=g("attn_logit_softcapping"),
+        final_cap=g("final_logit_softcapping"), attn_scale=g("attention_multiplier"),
+        embed_scale=g("embedding_multiplier"), residual_scale=g("residual_multiplier"),
+        logit_scale=g("logits_scaling"))
+    n = g("num_local_experts", g("num_experts", g("n_routed_experts")))
+    if n:
+        width = g("moe_intermediate_size", c.intermediate_size)
+        w |= dict(experts=n, used=c.num_experts_per_tok, expert_mlp=width, scale=g("routed_scaling_factor", 1),
+            shared=g("shared_expert_intermediate_size", g("n_shared_experts") * width),
+            dense=[int(not hasattr(x.mlp, "experts")) for x in layers])
+    w["params"] = sum(p.numel() for p in m.parameters()) + sum(b.numel() for n, b in m.named_buffers()
+        if "e_score_correction_bias" in n)
+    return w
+
+
+def logits(j, state=None):
+    torch.manual_seed(1)
+    m = AutoModelForCausalLM.from_config(CONFIG_MAPPING[j["model_type"]].from_dict(dict(j))).eval()
+    if state is None:
+        with torch.no_grad():
+            for p in m.parameters():
+                p.normal_(0, 0.05)
+    else:
+        m.load_state_dict(state)
+    with torch.no_grad():
+        return m(IDS, use_cache=False).logits, m.state_dict()
+
+
+def changes(j, state, ref):
+    """Does transformers make other logits of j, or parameters of another shape?  None: it refuses j."""
+    try:
+        return not torch.equal(logits(j, state)[0], ref)
+    except RuntimeError as e:
+        return any(x in str(e) for x in ("size mismatch", "Missing key", "Unexpected key")) or None
+    except Exception:
+        return None
+
+
+def others(v):
+    """Values unlike v."""
+    if isinstance(v, bool):
+        return [not v]
+    if isinstance(v, (int, float)):
+        return [v * 2, v + 1]
+    if isinstance(v, str):
+        return ["gelu", "relu", "greedy"]
+    return [True, 0.1, {"0": {"hidden_act": "relu"}}, ["sliding_attention", "full_attention"] * 2]
+
+
+def main():
+    print('{\n"": "made by scripts/oracle/config_missing.py with transformers %s, torch %s, seed 1"'
+        % (transformers.__version__, torch.__version__), end="")
+    for t in sys.argv[1:] or TYPES:
+        full = full_config(t)
+        base = want(full)
+        entry = dict(full=full, want=base, missing={}, changed={})
+        for k in ["", *full]:
+            if k == "model_type" or k in WITHOUT.get(t, ()):
+                continue
+            try:
+                w = want({"model_type": t} if k == "" else {x: v for x, v in full.items() if x != k})
+            except Exception as e:
+                print(t, k, repr(e)[:150], file=sys.stderr)
+                continue
+            entry["missing"][k] = {x: v for x, v in w.items() if v != base[x]}
+        ref, state = logits(full)
+        for k, v in sorted(((n, json.loads(v)) for (n, v), of in rows.items() if t in of), key=lambda x: x[0]):
+            if k in ("rope_parameters", "rope_scaling", "model_type"):
+                continue
+            found = [o for o in others(full.get(k, v)) if changes(full | {k: o}, state, ref)]
+            if found:
+                entry["changed"][k] = found[0]
+        for k, v in sorted(((n, json.loads(v)) for (n, v), of in rows.items() if t not in of), key=lambda x: x[0]):
+            if k not in full and not any(k in n and t in of for n, of in (rows | aliases).items()) and any(
+                    changes(full | {k: o}, state, ref) for o in others(v)[:1]):
+                print("%s: %s has no row, but changes logits" % (t, k), file=sys.stderr)
+        print(',\n"%s": {\n' % t + ",\n".join('"%s": %s' % (k, json.dumps(v, separators=(",", ":")))
+            for k, v in entry.items()) + "}", end="", flush=True)
+        print(t, len(entry["missing"]), len(entry["changed"]), file=sys.stderr)
+    print("\n}")
+
+
+main()
