@@ -214,10 +214,6 @@ static const struct key rope_keys[] = {
     { "mrope_interleaved", FAMILY_QWEN3_5, NULL },
     { "full_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
     { "sliding_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
-    /* read by other programs */
-    { "attn_factor", 0, "1" },
-    { "extrapolation_factor", 0, "1" },
-    { "finetuned", 0, NULL },
 };
 
 /* Keys of quantization_config; see compressed.h. */
@@ -399,7 +395,7 @@ config_fill(const json_t *text, const json_t *model, unsigned family,
     for (size_t i = 0; i < sizeof outer / sizeof *outer; i++)
         if (js_get(model, outer[i]))
             json_object_set(j, outer[i], json_object_get(model, outer[i]));
-    if (json_object_size(json_object_get(j, "rope_scaling")) == 0)
+    if (json_object_size(js_get(j, "rope_scaling")) == 0)
         json_object_del(j, "rope_scaling");
     if (rename_keys(j, family, e) < 0) {
         json_decref(j);
@@ -513,6 +509,8 @@ config_check_keys(const json_t *j, unsigned family, struct err *e)
         const json_t *v = js_get(j, inner_keys[i].at);
         char at[40];
 
+        if (v && !json_is_object(v))
+            return err_set(e, EX_INPUT, "%s: is no object", inner_keys[i].at);
         snprintf(at, sizeof at, "%s.", inner_keys[i].at);
         if (v &&
             check_object(v, at, &inner_keys[i].table, inner_keys[i].strict,

@@ -423,6 +423,10 @@ test_keys(void)
            "\"original_max_position_embeddings\":32}",
         "{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,"
         "\"original_max_position_embeddings\":32}}");
+    refuse("{\"rope_scaling\":\"yarn\"}", "rope_scaling: is no object");
+    ignore("{\"model_type\":\"gpt_oss\",\"num_key_value_heads\":4,"
+           "\"rope_scaling\":{}}",
+        "{\"model_type\":\"gpt_oss\",\"num_key_value_heads\":4}");
     refuse("{\"use_mrope\":true}", "use_mrope: true is not supported (false)");
     refuse("{\"per_layer_config\":{\"0\":{}}}", "per_layer_config: {");
     refuse("{\"tie_encoder_decoder\":true}", "tie_encoder_decoder: true");
@@ -454,9 +458,10 @@ test_keys(void)
     ignore("{\"rope_parameters\":{\"rope_type\":\"default\","
            "\"mrope_section\":[1],\"llama_4_scaling_beta\":1}}",
         "{\"rope_parameters\":{\"rope_type\":\"default\"}}");
-    refuse("{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2,"
-           "\"extrapolation_factor\":2}}",
-        "rope_scaling.extrapolation_factor: 2 is not supported (1)");
+    /* DeepSeek-R1-0528-Qwen3-8B has it, for vLLM */
+    ignore("{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,"
+           "\"attn_factor\":0.878}}",
+        "{\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4}}");
     refuse("{\"rope_parameters\":{\"partial_rotary_factor\":0.5}}",
         "rope_parameters.partial_rotary_factor: 0.5 is not supported (1)");
     ok(read_config(&c,
