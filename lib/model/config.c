@@ -564,11 +564,14 @@ static void
 set_windows(const struct config *c, json_t *j)
 {
     const enum windows windows = family_of(c)->windows;
+    const size_t window = windows == WINDOW_EVERY && c->window == 0
+        ? family_of(c)->window /* transformers refuses null */
+        : c->window;
     json_t *types = json_array();
 
     if (windows != WINDOW_NEVER)
         json_object_set_new(j, "sliding_window",
-            c->window ? json_integer((json_int_t)c->window) : json_null());
+            window ? json_integer((json_int_t)window) : json_null());
     for (size_t i = 0; i < c->L; i++)
         json_array_append_new(types,
             json_string(

@@ -336,8 +336,8 @@ put_routing(const struct config *c, struct gguf_out *o)
         r->score == ROUTER_SIGMOID ? 2 : 1);
     gguf_out_f32(o, arch_key(c, "expert_weights_scale"), r->scale);
     gguf_out_bool(o, arch_key(c, "expert_weights_norm"), r->renorm);
-    if (r->groups <= 1)
-        return;
+    if (r->groups <= 1 && r->score != ROUTER_SIGMOID)
+        return; /* as V2 in llama.cpp where the keys are missing */
     gguf_out_u32(o, arch_key(c, "expert_group_count"), r->groups);
     gguf_out_u32(o, arch_key(c, "expert_group_used_count"), r->keep);
 }

@@ -4,15 +4,14 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "format/gguf_write.h"
-#include "kern/rope.h"
 #include "model/card.h"
-#include "model/config_rope.h"
 #include "model/delta_config.h"
 #include "model/export.h"
 #include "model/experts_config.h"
 #include "model/family.h"
 #include "model/forward_impl.h"
 #include "model/gguf_keys.h"
+#include "model/gguf_rope.h"
 #include "model/mla.h"
 #include "model/mla_config.h"
 #include "model/tensor_out.h"
@@ -51,23 +50,17 @@ unsaid_key(const struct config *c)
     config_gguf_fixed(&same);
     if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
         return "no_rope_layers";
-    if (c->rope == ROPE_LLAMA3 && strcmp(f->gguf, "llama") != 0 &&
-        f->bit != FAMILY_GRANITE)
-        return "rope_parameters: llama3";
     if (f->bit == FAMILY_GEMMA2 && !c->tied)
         return "tie_word_embeddings: false";
     if (f->bit == FAMILY_GEMMA2 && c->attn_cap == 0)
         return "attn_logit_softcapping: null";
-    if (c->rope == ROPE_DYNAMIC)
-        return "rope_parameters: dynamic";
-    if (c->rope == ROPE_LONGROPE && f->bit != FAMILY_PHI3)
-        return "rope_parameters: longrope";
-    return c->rope != ROPE_YARN ? NULL
-        : f->bit == FAMILY_GPT_OSS && !c->rope_split
-        ? "rope_parameters.truncate: true"
-        : f->bit != FAMILY_GPT_OSS && c->rope_split
-        ? "rope_parameters.truncate: false"
-        : NULL;
+    if (f->bit == FAMILY_GRANITE && c->attn_scale == 0)
+        return "attention_multiplier: null";
+    if (f->bit == FAMILY_GEMMA2 && c->final_cap == 0)
+        return "final_logit_softcapping: null";
+    if ((f->bit == FAMILY_GEMMA2 || f->bit == FAMILY_GPT_OSS) && !any_window(c))
+        return "layer_types: full_attention alone";
+    return rope_unsaid(c);
 }
 
 /* Refuse a configuration with which readers of a GGUF would compute something
@@ -99,46 +92,6 @@ check_config(const struct config *c, struct err *e)
              "are read as a whole",
             c->window, f->gguf);
     return 0;
-}
-
-/* Put the kind of RoPE and its numbers. */
-static void
-put_rope(struct gguf_out *o, const struct config *c)
-{
-    static const char *const kinds[] = { [ROPE_LINEAR] = "linear",
-        [ROPE_YARN] = "yarn",
-        [ROPE_LONGROPE] = "longrope" };
-    const int longer = c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE;
-    struct config plain = *c;
-
-    if (c->rope == ROPE_LINEAR || longer)
-        gguf_out_str(o, arch_key(c, "rope.scaling.type"), kinds[c->rope],
-            strlen(kinds[c->rope]));
-    if (c->rope == ROPE_LINEAR || c->rope == ROPE_YARN)
-        gguf_out_f32(o, arch_key(c, "rope.scaling.factor"), c->rope_factor);
-    if (c->rope_orig > 0 && c->rope != ROPE_LLAMA3)
-        gguf_out_u32(o, arch_key(c, "rope.scaling.original_context_length"),
-            c->rope_orig);
-    if (c->rope == ROPE_YARN) {
-        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_beta_fast"),
-            c->rope_high);
-        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_beta_slow"),
-            c->rope_low);
-    }
-    if (!longer || config_has_mla(c))
-        return;
-    /* llama.cpp takes mscale to be 1, and mscale_all_dim to be 0 except in a
-     * Ministral 3 */
-    plain.rope_mscale = 1;
-    plain.rope_scale = c->rope == ROPE_YARN ? 0 : 1;
-    if (family_of(c)->bit != FAMILY_MINISTRAL3)
-        plain.rope_mscale_all = 0;
-    else if (c->rope_mscale_all > 0)
-        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_log_multiplier"),
-            c->rope_mscale_all);
-    config_rope_scale(&plain);
-    gguf_out_f32(o, arch_key(c, "rope.scaling.attn_factor"),
-        c->rope_scale / plain.rope_scale);
 }
 
 /* Put the numbers by which some families multiply or cap activations. */
@@ -176,6 +129,8 @@ put_windows(struct gguf_out *o, const struct config *c)
     /* llama.cpp aborts if there is a window that no block has */
     if (f->windows != WINDOW_EVERY || !any_window(c))
         return;
+    if (f->local_rope)
+        gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
     gguf_out_u32(o, arch_key(c, "attention.sliding_window"), c->window);
     if (!config_windows_lost(c))
         return;
@@ -210,56 +165,9 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
     experts_to_gguf(c, o);
     mla_to_gguf(c, o);
     delta_to_gguf(c, o);
-    put_rope(o, c);
+    rope_to_gguf(c, o);
     put_multipliers(o, c);
-    if (family_of(c)->local_rope)
-        gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
     put_windows(o, c);
-}
-
-/* The tensors in which llama.cpp stores a divisor for each frequency. */
-struct divisors {
-    const char *name[2];
-    float *x[2]; /* [rotary/2], malloc'd */
-    size_t n, count;
-};
-
-static struct divisors
-rope_divisors(const struct config *c)
-{
-    const size_t n = config_rotary(c) / 2;
-    const struct kern_rope_opt plain = { .theta = c->theta },
-                               scaled = { .kind = KERN_ROPE_LLAMA3,
-                                   .theta = c->theta,
-                                   .factor = c->rope_factor,
-                                   .low = c->rope_low,
-                                   .high = c->rope_high,
-                                   .orig = (double)c->rope_orig };
-    struct divisors v = { { "rope_freqs.weight", "rope_factors_short.weight" },
-        { xcalloc(n, sizeof(float)), xcalloc(n, sizeof(float)) }, n, 0 };
-    double *f = xcalloc(2 * n, sizeof *f);
-
-    if (c->rope == ROPE_LLAMA3) {
-        v.count = 1;
-        rope_freq(f, 2 * n, &plain, 1);
-        rope_freq(f + n, 2 * n, &scaled, 1);
-        for (size_t i = 0; i < n; i++)
-            v.x[0][i] = (float)(f[i] / f[n + i]);
-    } else if (c->rope == ROPE_LONGROPE) {
-        v.count = 2;
-        v.name[0] = "rope_factors_long.weight";
-        memcpy(v.x[0], c->rope_far, n * sizeof *v.x[0]);
-        memcpy(v.x[1], c->rope_near, n * sizeof *v.x[1]);
-    }
-    free(f);
-    return v;
-}
-
-static void
-release_divisors(struct divisors *v)
-{
-    free(v->x[0]);
-    free(v->x[1]);
 }
 
 /* Type of a tensor in the file.  As in llama.cpp, vectors, routers, gates of
@@ -289,8 +197,8 @@ pad(struct io_out *o, struct err *e)
 
 static int
 write_gguf_data(const struct model *m, const struct gguf_out *g,
-    const struct divisors *rope, const struct gguf_how *how, struct io_out *o,
-    struct err *e)
+    const struct rope_divisors *rope, const struct gguf_how *how,
+    struct io_out *o, struct err *e)
 {
     struct buf head = { 0 };
     struct tensor_out p;
@@ -317,12 +225,13 @@ int
 model_export_gguf(const struct model *m, const char *file,
     const struct gguf_how *how, const char *tok_from, struct err *e)
 {
-    struct divisors rope = rope_divisors(&m->c);
+    struct rope_divisors rope;
     struct gguf_out g = { 0 };
     struct io_out o;
     struct tensor_out p;
     int r = check_config(&m->c, e);
 
+    rope_divisors_init(&rope, &m->c);
     if (r < 0) {
         err_prefix(e, "%s", m->path ? m->path : "model");
         goto done;
@@ -345,6 +254,6 @@ model_export_gguf(const struct model *m, const char *file,
         io_out_abort(&o);
 done:
     gguf_out_release(&g);
-    release_divisors(&rope);
+    rope_divisors_release(&rope);
     return r;
 }

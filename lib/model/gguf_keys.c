@@ -29,12 +29,20 @@ arch_real(const struct config *c, const struct gguf *g, const char *name,
 }
 
 int
+arch_must(const struct config *c, const struct gguf *g, const char *name,
+    struct err *e)
+{
+    const char *key = arch_key(c, name);
+
+    return gguf_kv(g, key) ? 0 : err_set(e, EX_INPUT, "%s: is missing", key);
+}
+
+int
 arch_need(const struct config *c, const struct gguf *g, const char *name,
     size_t hi, size_t *r, struct err *e)
 {
-    const int k = arch_size(c, g, name, 1, hi, r, e);
-
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", arch_key(c, name))
-        : k < 0   ? -1
-                  : 0;
+    return arch_must(c, g, name, e) < 0 ||
+            arch_size(c, g, name, 1, hi, r, e) < 0
+        ? -1
+        : 0;
 }

@@ -4,10 +4,10 @@
 
 #include "base/mem.h"
 #include "format/gguf.h"
-#include "model/config_rope.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/gguf_keys.h"
+#include "model/gguf_rope.h"
 #include "model/mla_config.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ enum { DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3 };
 static int
 read_head_sizes(struct config *c, const struct gguf *g, struct err *e)
 {
-    size_t value, rot;
+    size_t value;
 
     c->KV = c->H;
     c->D = c->d % c->H == 0 ? c->d / c->H : 0;
@@ -29,22 +29,13 @@ read_head_sizes(struct config *c, const struct gguf *g, struct err *e)
     if (arch_size(c, g, "attention.head_count_kv", 1, 4096, &c->KV, e) < 0 ||
         arch_size(c, g, "attention.key_length", 1, 65536, &c->D, e) < 0)
         return -1;
-    value = rot = c->D;
-    if (arch_size(c, g, "attention.value_length", 1, 65536, &value, e) < 0 ||
-        arch_size(c, g, "rope.dimension_count", 1, 65536, &rot, e) < 0)
+    value = c->D;
+    if (arch_size(c, g, "attention.value_length", 1, 65536, &value, e) < 0)
         return -1;
-    if ((family_of(c)->bit == FAMILY_PHI3 ||
-            family_of(c)->bit == FAMILY_QWEN3_5) &&
-        rot % 2 == 0 && rot < c->D) {
-        c->rotary = rot;
-        rot = c->D;
-    }
-    if (value == c->D && rot == c->D)
-        return 0;
-    return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
-        arch_key(c,
-            value != c->D ? "attention.value_length" : "rope.dimension_count"),
-        value != c->D ? value : rot, c->D);
+    return value == c->D
+        ? 0
+        : err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
+              arch_key(c, "attention.value_length"), value, c->D);
 }
 
 static int
@@ -71,186 +62,6 @@ read_gguf_sizes(struct config *c, const struct gguf *g, struct err *e)
             "%s: %zu, but token_embd.weight has "
             "%zu rows",
             arch_key(c, "vocab_size"), V, c->V);
-    return 0;
-}
-
-/*
- * Read llama3's scaling, which a GGUF stores as a table of divisors, one for
- * each frequency.  The factor is the largest divisor.  For the other parameters
- * try those that all such models have had so far: they are accepted if they
- * give the table.
- */
-static int
-read_rope_table(struct config *c, const struct gguf_tensor *t, struct err *e)
-{
-    const size_t n = c->D / 2;
-    float f;
-
-    if (t->dtype != DT_F32 || t->n != n)
-        return err_set(e, EX_INPUT,
-            "tensor rope_freqs.weight: is no F32 "
-            "[%zu]",
-            n);
-    c->rope = ROPE_LLAMA3;
-    c->rope_low = 1;
-    c->rope_high = 4;
-    c->rope_orig = 8192;
-    c->rope_factor = 1;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&f, t->data + 4 * i, sizeof f);
-        if (f > c->rope_factor && f < 1e6f)
-            c->rope_factor = f;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const double wave =
-            2 * acos(-1) * pow(c->theta, 2 * (double)i / (double)c->D);
-        const double s = ((double)c->rope_orig / wave - c->rope_low) /
-            (c->rope_high - c->rope_low);
-        const double want = s > 1 ? 1
-            : s < 0               ? c->rope_factor
-                                  : 1 / ((1 - s) / c->rope_factor + s);
-
-        memcpy(&f, t->data + 4 * i, sizeof f);
-        if (!(fabs(f - want) <= 1e-4 * want))
-            return err_set(e, EX_INPUT,
-                "tensor rope_freqs.weight: is not "
-                "the scaling of Llama 3");
-    }
-    return 0;
-}
-
-/* Read longrope's divisors of frequencies. */
-static int
-read_divisors(const struct config *c, const struct gguf *g, const char *name,
-    float *out, struct err *e)
-{
-    const struct gguf_tensor *t = gguf_tensor(g, name);
-    const size_t n = config_rotary(c) / 2;
-
-    if (!t || t->dtype != DT_F32 || t->n != n || n > CONFIG_ROTARY / 2)
-        return err_set(e, EX_INPUT, "tensor %s: is no F32 [%zu]", name, n);
-    memcpy(out, t->data, n * sizeof *out);
-    for (size_t i = 0; i < n; i++)
-        if (!(out[i] > 0.0f))
-            return err_set(e, EX_INPUT, "tensor %s: number %zu is not above 0",
-                name, i);
-    return 0;
-}
-
-/* Read the numbers of yarn and longrope, whose factor of cosines and sines
- * follows from others as in llama.cpp. */
-static int
-read_long_rope(struct config *c, const struct gguf *g, double factor,
-    struct err *e)
-{
-    double by = 1, all = 0;
-
-    c->rope_factor = factor;
-    c->rope_low = 1;
-    c->rope_high = 32;
-    if (arch_size(c, g, "rope.scaling.original_context_length", 1,
-            (size_t)1 << 31, &c->rope_orig, e) < 0 ||
-        arch_real(c, g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0 ||
-        arch_real(c, g, "rope.scaling.yarn_log_multiplier", 0, 100, &all, e) <
-            0 ||
-        arch_real(c, g, "rope.scaling.yarn_beta_slow", 0, 1e6, &c->rope_low,
-            e) < 0 ||
-        arch_real(c, g, "rope.scaling.yarn_beta_fast", 0, 1e6, &c->rope_high,
-            e) < 0)
-        return -1;
-    if (c->rope == ROPE_LONGROPE) {
-        c->rope_factor = c->rope_low = c->rope_high = 0;
-        c->rope_scale = by;
-        return read_divisors(c, g, "rope_factors_short.weight", c->rope_near,
-                   e) < 0
-            ? -1
-            : read_divisors(c, g, "rope_factors_long.weight", c->rope_far, e);
-    }
-    if (all > 0) {
-        c->rope_mscale = 1;
-        c->rope_mscale_all = all;
-    }
-    /* llama.cpp's converter writes a tenth of mscale_all_dim, and takes mscale
-     * to be equal to mscale_all_dim */
-    if (all > 0 && family_of(c)->bit & DEEPSEEK)
-        c->rope_mscale = c->rope_mscale_all = 10 * all;
-    /* no key says so, but all gpt-oss are trained with truncate: false */
-    c->rope_split = family_of(c)->bit == FAMILY_GPT_OSS;
-    config_rope_scale(c);
-    c->rope_scale *= by;
-    return 0;
-}
-
-/* Set c->rope if rope.scaling.type, or a tensor, means longrope or yarn; else
- * set *factor to 0 if there is no scaling. */
-static int
-read_gguf_kind(struct config *c, const struct gguf *g, double *factor,
-    struct err *e)
-{
-    const char *type = arch_key(c, "rope.scaling.type");
-
-    if (gguf_tensor(g, "rope_factors_long.weight") ||
-        gguf_is(g, type, "longrope")) {
-        c->rope = ROPE_LONGROPE;
-    } else if (gguf_is(g, type, "yarn")) {
-        c->rope = *factor > 1 ? ROPE_YARN : ROPE_DEFAULT;
-    } else if (gguf_kv(g, type) && !gguf_is(g, type, "linear") &&
-        !gguf_is(g, type, "none")) {
-        return err_set(e, EX_INPUT,
-            "%s: is not supported (none, linear, yarn, longrope)", type);
-    } else if (gguf_is(g, type, "none") || *factor == 1) {
-        *factor = 0;
-    }
-    return 0;
-}
-
-static int
-read_gguf_rope(struct config *c, const struct gguf *g, struct err *e)
-{
-    const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
-    double factor = 0, by = 1;
-    int r;
-
-    c->theta = 10000;
-    c->rope_orig = c->max_pos;
-    if (arch_real(c, g, "rope.freq_base", 1, 1e12, &c->theta, e) < 0)
-        return -1;
-    r = arch_real(c, g, "rope.scaling.factor", 0, 1e6, &factor, e);
-    if (r == 0)
-        r = arch_real(c, g, "rope.scale_linear", 0, 1e6, &factor, e);
-    if (r < 0 || read_gguf_kind(c, g, &factor, e) < 0)
-        return -1;
-    if (c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE)
-        return t != NULL
-            ? err_set(e, EX_INPUT,
-                  "%s: yarn or longrope beside tensor rope_freqs.weight is not "
-                  "supported",
-                  arch_key(c, "rope.scaling.type"))
-            : read_long_rope(c, g, factor, e);
-    c->rope_orig = family_of(c)->bit == FAMILY_MINISTRAL3 ? c->max_pos : 0;
-    if (family_of(c)->bit == FAMILY_PHI3 ||
-        family_of(c)->bit == FAMILY_MINISTRAL3)
-        r = arch_size(c, g, "rope.scaling.original_context_length", 1,
-            (size_t)1 << 31, &c->rope_orig, e);
-    if (r < 0 ||
-        arch_real(c, g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0)
-        return -1;
-    if (by != 1)
-        return err_set(e, EX_INPUT,
-            "%s: a value other than 1 is not supported without yarn or "
-            "longrope",
-            arch_key(c, "rope.scaling.attn_factor"));
-    if (t && factor != 0) /* llama.cpp would apply both scalings */
-        return err_set(e, EX_INPUT,
-            "%s: %g beside tensor rope_freqs.weight "
-            "is not supported",
-            arch_key(c, "rope.scaling.factor"), factor);
-    if (t)
-        return read_rope_table(c, t, e);
-    if (factor == 0)
-        return 0;
-    c->rope = ROPE_LINEAR;
-    c->rope_factor = factor;
     return 0;
 }
 
@@ -347,6 +158,29 @@ static const struct {
     { "use_parallel_residual", 0, 0 },
 };
 
+/* Keys that must be there, as what llama.cpp takes where one is missing is not
+ * what models of the family have. */
+static const struct {
+    const char *name;
+    unsigned families; /* 0: all */
+} needed[] = {
+    { "attention.layer_norm_rms_epsilon", 0 },
+    { "rope.freq_base",
+        FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 |
+            FAMILY_MIXTRAL | FAMILY_GPT_OSS },
+    { "rope.dimension_count", FAMILY_PHI3 | FAMILY_QWEN3_5 },
+    { "attention.sliding_window", FAMILY_GPT_OSS },
+    { "attention.temperature_scale", FAMILY_MINISTRAL3 },
+    { "attention.scale", FAMILY_GRANITE },
+    { "embedding_scale", FAMILY_GRANITE },
+    { "residual_scale", FAMILY_GRANITE },
+    { "logit_scale", FAMILY_GRANITE },
+    { "expert_weights_scale", FAMILY_DEEPSEEK_V3 },
+    { "expert_weights_norm", FAMILY_DEEPSEEK_V3 },
+    { "expert_group_count", FAMILY_DEEPSEEK_V3 },
+    { "expert_group_used_count", FAMILY_DEEPSEEK_V3 },
+};
+
 /* Is v, a number or bool, equal to `want`? */
 static int
 is_value(const struct gguf *g, const struct gguf_kv *v, int want)
@@ -390,6 +224,10 @@ check_keys(const struct config *c, const struct gguf *g, struct err *e)
                 "supported",
                 name, known[k].only);
     }
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if ((!needed[i].families || needed[i].families & f->bit) &&
+            arch_must(c, g, needed[i].name, e) < 0)
+            return -1;
     return 0;
 }
 
@@ -413,55 +251,58 @@ read_pattern(struct config *c, const struct gguf *g, struct err *e)
     return 0;
 }
 
-/* Read which blocks have a window, and their own RoPE. */
+/* Read the window and which blocks have it.  If there is no key, llama.cpp
+ * takes 4096 for a Gemma 2, as transformers does, and no window for others. */
 static int
 read_gguf_windows(struct config *c, const struct gguf *g, struct err *e)
 {
-    int r;
+    const struct family *f = family_of(c);
+    const size_t least =
+        f->bit == FAMILY_GEMMA2 || f->bit == FAMILY_GPT_OSS ? 1 : 0;
 
     config_gguf_fixed(c);
-    if (family_of(c)->local_rope) {
-        c->theta_local = family_of(c)->gemma ? 10000 : c->theta;
+    if (f->local_rope) {
+        c->theta_local = f->gemma ? 10000 : c->theta;
         if (arch_real(c, g, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) <
             0)
             return -1;
     }
-    if (family_of(c)->windows != WINDOW_EVERY &&
-        family_of(c)->bit != FAMILY_PHI3)
+    if (f->windows != WINDOW_EVERY && f->bit != FAMILY_PHI3)
         return 0;
-    r = arch_size(c, g, "attention.sliding_window", 0, (size_t)1 << 31,
-        &c->window, e);
-    for (size_t i = 0; family_of(c)->bit == FAMILY_PHI3 && i < c->L; i++)
+    c->window = f->bit == FAMILY_GEMMA2 ? f->window : 0;
+    if (arch_size(c, g, "attention.sliding_window", least, (size_t)1 << 31,
+            &c->window, e) < 0)
+        return -1;
+    if (f->windows == WINDOW_EVERY && c->window > 0)
+        return read_pattern(c, g, e);
+    for (size_t i = 0; i < c->L; i++)
         config_set_local(c, i, c->window > 0);
-    if (r <= 0)
-        memset(c->local, 0, sizeof c->local);
-    return r > 0 && family_of(c)->windows == WINDOW_EVERY
-        ? read_pattern(c, g, e)
-        : r;
+    return 0;
 }
 
 /* Read the numbers by which some families multiply or cap activations. */
 static int
 read_gguf_scales(struct config *c, const struct gguf *g, struct err *e)
 {
+    const struct {
+        const char *name;
+        double *v;
+    } keys[] = { { "attn_logit_softcapping", &c->attn_cap },
+        { "final_logit_softcapping", &c->final_cap },
+        { "attention.scale", &c->attn_scale },
+        { "embedding_scale", &c->embed_scale },
+        { "residual_scale", &c->residual_scale },
+        { "logit_scale", &c->logit_scale } };
+
     if (family_of(c)->bit == FAMILY_GEMMA2) {
         c->attn_cap = 50;
         c->final_cap = 30;
     }
-    return arch_real(c, g, "attn_logit_softcapping", 0, 1e9, &c->attn_cap, e) <
-                0 ||
-            arch_real(c, g, "final_logit_softcapping", 0, 1e9, &c->final_cap,
-                e) < 0 ||
-            arch_real(c, g, "attention.scale", 0, 1e9, &c->attn_scale, e) < 0 ||
-            arch_real(c, g, "embedding_scale", 0, 1e9, &c->embed_scale, e) <
-                0 ||
-            arch_real(c, g, "residual_scale", 0, 1e9, &c->residual_scale, e) <
-                0 ||
-            arch_real(c, g, "logit_scale", 0, 1e9, &c->logit_scale, e) < 0 ||
-            arch_real(c, g, "attention.temperature_scale", 0, 100,
-                &c->rope_query, e) < 0
-        ? -1
-        : 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (arch_real(c, g, keys[i].name, 1e-9, 1e9, keys[i].v, e) < 0)
+            return -1;
+    return arch_real(c, g, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps,
+        e);
 }
 
 static void
@@ -510,13 +351,10 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
 {
     memset(c, 0, sizeof *c);
     c->init_range = 0.02;
-    c->eps = 0;
     if (read_family(c, g, e) < 0 || read_gguf_sizes(c, g, e) < 0 ||
         check_keys(c, g, e) < 0 || experts_from_gguf(c, g, e) < 0 ||
-        delta_from_gguf(c, g, e) < 0 || read_gguf_rope(c, g, e) < 0 ||
+        delta_from_gguf(c, g, e) < 0 || rope_from_gguf(c, g, e) < 0 ||
         read_gguf_windows(c, g, e) < 0 || read_gguf_scales(c, g, e) < 0 ||
-        arch_real(c, g, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps, e) <
-            0 ||
         read_gguf_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
         read_gguf_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos[0], e) <
             0 ||
@@ -666,7 +504,7 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     return 0;
 }
 
-/* Refuse tensors that are not used, except RoPE's, which read_gguf_rope reads
+/* Refuse tensors that are not used, except RoPE's, which rope_from_gguf reads
  * without marking them as used. */
 static int
 check_gguf_used(const struct model *m, const struct model_source *s,
@@ -678,8 +516,7 @@ check_gguf_used(const struct model *m, const struct model_source *s,
         const char *name = g->t[i].name;
 
         if (!s->gguf_used[i] && !is_further(&m->c, name) &&
-            strcmp(name, "rope_freqs.weight") != 0 &&
-            (m->c.rope != ROPE_LONGROPE || strncmp(name, "rope_", 5) != 0))
+            !rope_is_divisors(&m->c, name))
             return err_set(e, EX_INPUT,
                 "tensor %s: is no part of a %s "
                 "model",

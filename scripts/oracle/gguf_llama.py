@@ -25,12 +25,18 @@ SIZE = dict(vocab_size=49152, hidden_size=96, intermediate_size=64, num_hidden_l
 YARN = dict(rope_type='yarn', rope_theta=1e4, factor=4.0, original_max_position_embeddings=64)
 FAMILIES = {
     'llama-yarn': ('Llama', dict(rope_parameters=YARN)),
+    'llama-llama3': ('Llama', dict(rope_parameters=dict(
+        rope_type='llama3', rope_theta=1e4, factor=5.0, low_freq_factor=2.0,
+        high_freq_factor=9.0, original_max_position_embeddings=100))),
     'gemma2': ('Gemma2', dict(sliding_window=32, query_pre_attn_scalar=16,
                               attn_logit_softcapping=5.0, final_logit_softcapping=6.0)),
     'olmo2': ('Olmo2', {}),
     'olmo3': ('Olmo3', dict(sliding_window=32, rope_parameters=dict(
         full_attention=YARN,
         sliding_attention=dict(rope_type='default', rope_theta=1e4)))),
+    'olmo3-full': ('Olmo3', dict(layer_types=['full_attention'] * 4)),
+    'gemma3-full': ('Gemma3Text', dict(
+        layer_types=['full_attention'] * 4, query_pre_attn_scalar=16)),
     'smollm3': ('SmolLM3', {}),
     'granite': ('Granite', dict(embedding_multiplier=3.0, attention_multiplier=0.2,
                                 residual_multiplier=0.7, logits_scaling=2.0)),
