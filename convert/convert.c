@@ -61,7 +61,7 @@ written(size_t n)
 
 /* Check the tokenizer against the model, and warn of tokens whose ids are V or
  * more.  A directory gets the files unchanged; a GGUF leaves these tokens
- * out. */
+ * out.  Only files that are copied may be of a tokenizer that is not read. */
 static void
 check_source_tokenizer(const char *in, size_t V, int gguf)
 {
@@ -69,6 +69,8 @@ check_source_tokenizer(const char *in, size_t V, int gguf)
     struct err e;
     struct tokenizer *t = tok_open(in, &e);
 
+    if (t == NULL && gguf != !io_is_dir(in))
+        die_err(&e);
     if (t == NULL) {
         warn("%s (its files are only copied)", e.msg);
         return;

@@ -29,6 +29,7 @@ struct token {
 /* A tokenizer.json, and its values for a GGUF. */
 struct src {
     const json_t *tok, *model, *vocab, *merges;
+    json_t *added;   /* ids of added tokens by their texts */
     struct token *t; /* [V] */
     size_t V;
     int chars;       /* symbols are characters, not bytes */
@@ -183,13 +184,9 @@ read_kind(struct src *s, struct err *e)
 static int64_t
 find_step(const struct src *s, const char *text)
 {
-    const json_t *list = json_object_get(s->tok, "added_tokens"), *v;
+    const json_t *v = json_object_get(s->added, text);
 
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (strcmp(js_text_of(json_array_get(list, i), "content"), text) == 0)
-            return json_integer_value(
-                json_object_get(json_array_get(list, i), "id"));
-    v = json_object_get(s->vocab, text);
+    v = v ? v : json_object_get(s->vocab, text);
     return v ? json_integer_value(v) : -1;
 }
 
@@ -200,27 +197,48 @@ is_byte(const char *s, size_t n)
         strspn(s + 3, "0123456789ABCDEF") == 2;
 }
 
+/* Set the text and kind of the token with this id, if it is one of the
+ * model's; -1: the id has another text already. */
 static int
-read_added(struct src *s, const json_t *a, struct err *e)
+set_token(struct src *s, size_t id, const char *text, int kind)
+{
+    struct token *t = s->t + (id < s->V ? id : 0);
+
+    if (id >= s->V)
+        return 0;
+    if (t->p && strcmp(t->p, text) != 0)
+        return -1;
+    t->p = text;
+    t->n = strlen(text);
+    t->kind = kind;
+    return 0;
+}
+
+/* Read an added token.  Its id is not the one in the file: as in the tokenizers
+ * library, it is the id in the vocabulary, else *next. */
+static int
+read_added(struct src *s, const json_t *a, size_t *next, struct err *e)
 {
     static const char *const flags[] = { "lstrip", "rstrip", "single_word" };
     const char *text = js_text_of(a, "content");
-    const json_int_t id = json_integer_value(json_object_get(a, "id"));
-    struct token *t;
+    const int64_t have = find_step(s, text);
+    size_t id;
 
-    if (!json_is_integer(json_object_get(a, "id")) || id < 0 || !*text)
-        return err_set(e, EX_INPUT, "added_tokens: \"%.60s\" has no id", text);
-    if ((size_t)id >= s->V)
+    if (!*text)
         return 0;
-    for (size_t i = 0; i < 3; i++)
+    id = have < 0 ? (*next)++ : (size_t)have;
+    json_object_set_new(s->added, text, json_integer((json_int_t)id));
+    for (size_t i = 0; id < s->V && i < 3; i++)
         if (flag(a, flags[i], 0))
             return err_set(e, EX_INPUT,
                 "added_tokens: \"%.60s\": %s cannot be said in a GGUF", text,
                 flags[i]);
-    t = &s->t[id];
-    t->p = text;
-    t->n = strlen(text);
-    t->kind = flag(a, "special", 0) ? GGUF_CONTROL : GGUF_USER;
+    if (set_token(s, id, text,
+            flag(a, "special", 0) ? GGUF_CONTROL : GGUF_USER) < 0)
+        return err_set(e, EX_INPUT,
+            "added_tokens: \"%.60s\" is given the id %zu, which \"%.60s\" has: "
+            "give the vocabulary's tokens ids without a gap",
+            text, id, s->t[id].p);
     return 0;
 }
 
@@ -228,29 +246,25 @@ static int
 read_tokens(struct src *s, struct err *e)
 {
     const json_t *list = json_object_get(s->tok, "added_tokens");
+    size_t next = json_object_size(s->vocab);
     const char *text;
     json_t *v;
 
     json_object_foreach((json_t *)s->vocab, text, v)
     {
         const json_int_t id = json_integer_value(v);
-        struct token *t;
 
         if (!json_is_integer(v) || id < 0)
             return err_set(e, EX_INPUT, "model.vocab: \"%.60s\" has no id",
                 text);
-        if ((size_t)id >= s->V)
-            continue;
-        t = &s->t[id];
-        if (t->p)
+        if (set_token(s, (size_t)id, text,
+                s->chars && is_byte(text, strlen(text)) ? GGUF_BYTE
+                                                        : GGUF_NORMAL) < 0)
             return err_set(e, EX_INPUT, "model.vocab: id %lld is there twice",
                 (long long)id);
-        t->p = text;
-        t->n = strlen(text);
-        t->kind = s->chars && is_byte(text, t->n) ? GGUF_BYTE : GGUF_NORMAL;
     }
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (read_added(s, json_array_get(list, i), e) < 0)
+        if (read_added(s, json_array_get(list, i), &next, e) < 0)
             return -1;
     if (s->chars) {
         const int64_t unk = find_step(s, js_text_of(s->model, "unk_token"));
@@ -423,7 +437,8 @@ read_template(struct src *s, const json_t *post, struct err *e)
                 "post_processor: a GGUF can only say one token before a text "
                 "and one behind it");
         if (!json_is_integer(id) || json_integer_value(id) < 0 ||
-            (size_t)json_integer_value(id) >= s->V)
+            (size_t)json_integer_value(id) >= s->V ||
+            !s->t[json_integer_value(id)].p)
             return err_set(e, EX_INPUT,
                 "post_processor: %.60s is no token of the model", name);
         s->id.v[behind ? GGUF_EOS : GGUF_BOS] = json_integer_value(id);
@@ -485,7 +500,8 @@ write_merges(struct gguf_out *o, const struct src *s, struct err *e)
     return r;
 }
 
-/* Take special tokens from tokenizer_config.json if they are not set. */
+/* Take special tokens from tokenizer_config.json if they are not set, or set to
+ * an id without a token. */
 static void
 name_specials(struct src *s, const json_t *config)
 {
@@ -493,9 +509,12 @@ name_specials(struct src *s, const json_t *config)
         const json_t *v = json_object_get(config, gguf_special[i][0]);
         const char *text =
             json_is_object(v) ? js_text_of(v, "content") : json_string_value(v);
+        int64_t *id = &s->id.v[i];
 
-        if (s->id.v[i] < 0 && text)
-            s->id.v[i] = find_step(s, text);
+        if (*id >= 0 && (size_t)*id < s->V && !s->t[*id].p)
+            *id = -1;
+        if (*id < 0 && text)
+            *id = find_step(s, text);
     }
 }
 
@@ -685,6 +704,7 @@ gguf_out_tokenizer(struct gguf_out *o, const json_t *tok, const json_t *config,
     int r = -1;
 
     s.t = xcalloc(V, sizeof *s.t);
+    s.added = json_object();
     if (read_kind(&s, e) < 0 || read_tokens(&s, e) < 0 ||
         read_template(&s, json_object_get(tok, "post_processor"), e) < 0 ||
         (s.chars && score_tokens(&s, e) < 0))
@@ -703,6 +723,7 @@ gguf_out_tokenizer(struct gguf_out *o, const json_t *tok, const json_t *config,
     }
 done:
     gguf_out_release(&own);
+    json_decref(s.added);
     free(s.t);
     return r;
 }

@@ -217,7 +217,7 @@ unite_added(struct added *a, size_t n)
 }
 
 /* Assign ids as the tokenizers library does, whatever the file says: the id in
- * the vocabulary, else the next free one. */
+ * the vocabulary; others count on from the number of its entries. */
 static void
 number_added(struct tokenizer *t, struct added *a, size_t n,
     const struct names *names)
@@ -232,12 +232,10 @@ number_added(struct tokenizer *t, struct added *a, size_t n,
         if (names_id(names, a[i].s, a[i].n, &a[i].id)) {
             a[i].id = (uint32_t)next;
             grow_ids(t, next);
-            x = &t->text[next];
             vocab_set(t, next, t->pool.n, a[i].n);
             buf_add(&t->pool, a[i].s, a[i].n);
+            next++;
         }
-        if (a[i].id >= next)
-            next = (size_t)a[i].id + 1;
         x = &t->text[a[i].id];
         x->added = 1;
         x->special = a[i].special;

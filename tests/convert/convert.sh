@@ -197,7 +197,15 @@ sed 's/"individual_digits": true/"individual_digits": false/' \
     "$hf/tokenizer.json" >other/tokenizer.json
 status 3 'an unknown pre-tokenizer' convert -q other x.gguf
 like 'the pre-tokenizer is named' \
-    '^convert: other/tokenizer.json: pre_tokenizer: ' err
+    '^convert: other/tokenizer.json: pre_tokenizer' err
+cp -r "$hf" unnamed
+sed 's/"eos_token": "<|im_end|>"/"eos_token": "<end>"/' \
+    "$hf/tokenizer_config.json" >unnamed/tokenizer_config.json
+status 3 'a tokenizer that tokenize refuses' tokenize -q -t unnamed err
+status 3 'that tokenizer is not put into a GGUF' convert -q unnamed x.gguf
+like 'the token without an id is named' 'eos_token "<end>" is not in' err
+ok 'the files of that tokenizer are copied' convert unnamed unnamed.1
+like 'a tokenizer that is only copied is warned of' 'only copied' err
 
 # --- misuse and damage ---
 status 2 'no arguments are refused' convert

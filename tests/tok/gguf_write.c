@@ -86,6 +86,84 @@ test_answers(const char *name, const json_t *texts)
     json_decref(j);
 }
 
+/* Set the added tokens of the tokenizer.json j, and add to its vocabulary, as a
+ * line of gaps.jsonl says. */
+static void
+set_added(json_t *j, const json_t *line)
+{
+    const json_t *added = json_object_get(line, "added");
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < json_array_size(added); i++) {
+        const json_t *one = json_array_get(added, i);
+
+        json_array_append_new(list,
+            json_pack("{s:O, s:O, s:b, s:b, s:b, s:b, s:b}", "id",
+                json_array_get(one, 0), "content", json_array_get(one, 1),
+                "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0,
+                "special", 1));
+    }
+    json_object_set_new(j, "added_tokens", list);
+    json_object_update((json_t *)js_get(j, "model.vocab"),
+        json_object_get(line, "vocab"));
+}
+
+/* The ids of the line's text as a JSON list. */
+static json_t *
+ids_of(const struct tokenizer *t, const json_t *line)
+{
+    const json_t *text = json_object_get(line, "text");
+    struct tok_scratch *s = tok_scratch_new(t);
+    struct tok_ids ids = { 0 };
+    json_t *list = json_array();
+
+    tok_encode(t, s, json_string_value(text), json_string_length(text),
+        TOK_SPECIAL, &ids);
+    for (size_t i = 0; i < ids.n; i++)
+        json_array_append_new(list, json_integer((json_int_t)ids.v[i]));
+    tok_ids_release(&ids);
+    tok_scratch_free(s);
+    return list;
+}
+
+/* Added tokens have the ids that the tokenizers library gives them, whatever
+ * the file says, also in a GGUF. */
+static void
+test_gaps(void)
+{
+    json_t *lines = read_texts(golden(".", "gaps", ".jsonl"));
+
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *line = json_array_get(lines, i);
+        struct err e = { 0 };
+        json_t *j = js_load(golden(".", "digits", ".json"), JS_MAX, &e);
+        json_t *back, *had, *has;
+        struct tokenizer *one, *two;
+
+        set_added(j, line);
+        back = through(j, 900, &e);
+        one = make(j, &e);
+        two = back ? make(back, &e) : NULL;
+        if (!one || !two) {
+            printf("Bail out! %s\n", e.msg);
+            exit(1);
+        }
+        had = ids_of(one, line);
+        has = ids_of(two, line);
+        ok(json_equal(had, json_object_get(line, "ids")),
+            "added tokens, case %zu: the library's ids", i);
+        ok(json_equal(has, json_object_get(line, "ids")),
+            "added tokens, case %zu: the library's ids in a GGUF", i);
+        tok_free(one);
+        tok_free(two);
+        json_decref(had);
+        json_decref(has);
+        json_decref(back);
+        json_decref(j);
+    }
+    json_decref(lines);
+}
+
 /* The tokenizer of a GGUF as JSON, put into a GGUF, gives the same JSON. */
 static void
 test_again(const char *name)
@@ -119,6 +197,7 @@ test_runs(void)
     json_t *j = load("llama2"), *back;
     json_t *model = json_object_get(j, "model");
 
+    json_object_set_new(j, "post_processor", json_null());
     json_object_set_new(model, "vocab",
         json_pack("{s:i, s:i, s:i, s:i}", "<unk>", 0, "\u2581", 10,
             "\u2581\u2581", 11, "\u2581\u2581\u2581", 12));
@@ -190,6 +269,11 @@ test_refused(void)
         "{\"SpecialToken\":{\"id\":\"a\"}}],"
         "\"special_tokens\":{\"a\":{\"ids\":[70000]}}}",
         "post_processor: a is no token of the model");
+    refused("llama3", "", "post_processor",
+        "{\"type\":\"TemplateProcessing\",\"single\":["
+        "{\"SpecialToken\":{\"id\":\"a\"}}],"
+        "\"special_tokens\":{\"a\":{\"ids\":[964]}}}",
+        "post_processor: a is no token of the model");
     refused("llama2", "", "normalizer", "null", "normalizer");
     refused("llama2", "model", "merges", "[\"e n\",\"\u2581 d\"]",
         "scores would also merge");
@@ -244,6 +328,7 @@ main(void)
         test_answers(families[i], texts);
     for (size_t i = 0; i < sizeof spm / sizeof *spm; i++)
         test_again(spm[i]);
+    test_gaps();
     test_runs();
     test_refused();
     test_pres();
