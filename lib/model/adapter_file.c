@@ -12,6 +12,8 @@
 
 #define PREFIX "base_model.model."
 #define EMBED "model.embed_tokens"
+#define HEAD PREFIX "lm_head.lora_"
+#define MERGE ": merge the adapter into the model with PEFT (merge_and_unload)"
 enum { RANK_MOST = 1 << 16, NAME_MOST = 200 };
 
 /* An adapter that is being read. */
@@ -60,20 +62,22 @@ names_module(const char *key, const char *module)
         (n == all || module[all - n - 1] == '.');
 }
 
-/* The number of the pattern's first key that names the module; `otherwise` if
- * no key does. */
+/* The number of a module in adapter_config.json: that of the first key of
+ * `pattern` that names the module, else that of `all`, which PEFT sets to 8. */
 static double
-module_number(const json_t *pattern, const char *module, double otherwise)
+module_number(const json_t *config, const char *pattern, const char *all,
+    const char *module)
 {
     const char *key;
     json_t *v;
 
-    json_object_foreach((json_t *)(uintptr_t)pattern, key, v)
+    json_object_foreach(json_object_get(config, pattern), key, v)
     {
         if (names_module(key, module))
             return json_number_value(v);
     }
-    return otherwise;
+    v = json_object_get(config, all);
+    return v != NULL ? json_number_value(v) : 8.0;
 }
 
 /* Check that a pattern's keys are plain and its values positive numbers. */
@@ -129,6 +133,7 @@ check_config(const json_t *config, struct err *e)
         "trainable_token_indices", "use_bdlora", "use_qalora", "kasa_config",
         "velora_config", "monteclora_config", "alora_invocation_tokens",
         "loftq_config", "corda_config", "arrow_config" };
+    static const char *const numbers[] = { "r", "lora_alpha" };
     const char *type = json_string_value(json_object_get(config, "peft_type"));
 
     if (type == NULL || strcmp(type, "LORA") != 0)
@@ -137,9 +142,13 @@ check_config(const json_t *config, struct err *e)
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (!is_idle(idle[i], json_object_get(config, idle[i])))
             return err_set(e, EX_INPUT,
-                "%s: has a value that is not implemented: merge the adapter "
-                "into the model with PEFT (merge_and_unload)",
-                idle[i]);
+                "%s: has a value that is not implemented" MERGE, idle[i]);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *v = json_object_get(config, numbers[i]);
+
+        if (v != NULL && !(json_number_value(v) > 0.0))
+            return err_set(e, EX_INPUT, "%s: is no number above 0", numbers[i]);
+    }
     if (check_pattern(config, "rank_pattern", e) < 0)
         return -1;
     return check_pattern(config, "alpha_pattern", e);
@@ -185,12 +194,14 @@ check_shape(const struct st_tensor *t, const char *module, size_t rows,
 }
 
 /* Set *rank to the rank of a module's adapter, the rows of its tensor `suffix`;
- * 0: it has no adapter.  -1: the tensor is no matrix, or the rank is absurd. */
+ * 0: it has no adapter.  -1: the tensor is no matrix, or the rank is absurd or
+ * not that of adapter_config.json. */
 static int
 module_rank(struct reading *r, const char *module, const char *suffix,
     size_t *rank, struct err *e)
 {
     const struct st_tensor *t = module_tensor(r, module, suffix);
+    double want;
 
     *rank = 0;
     if (t == NULL)
@@ -201,6 +212,12 @@ module_rank(struct reading *r, const char *module, const char *suffix,
             "rows",
             t->name, RANK_MOST);
     *rank = t->shape[0];
+    want = module_number(r->config, "rank_pattern", "r", module);
+    if ((double)*rank != want)
+        return err_set(e, EX_INPUT,
+            "tensor %.120s: has rank %zu, but adapter_config.json says %g (r, "
+            "rank_pattern)",
+            t->name, *rank, want);
     return 0;
 }
 
@@ -208,10 +225,8 @@ module_rank(struct reading *r, const char *module, const char *suffix,
 static float
 module_scale(const struct reading *r, const char *module, size_t rank)
 {
-    const json_t *all = json_object_get(r->config, "lora_alpha");
     const double alpha =
-        module_number(json_object_get(r->config, "alpha_pattern"), module,
-            json_is_number(all) ? json_number_value(all) : 8.0);
+        module_number(r->config, "alpha_pattern", "lora_alpha", module);
 
     return (float)(json_is_true(json_object_get(r->config, "use_rslora"))
             ? alpha / sqrt((double)rank)
@@ -317,17 +332,28 @@ read_embed(struct reading *r, struct err *e)
     return 0;
 }
 
-/* Refuse a tensor that nothing has read. */
+/* Refuse a tensor that nothing has read, and a file without tensors. */
 static int
 check_used(const struct reading *r, struct err *e)
 {
-    for (size_t i = 0; i < r->st->nt; i++)
+    for (size_t i = 0; i < r->st->nt; i++) {
+        const char *name = r->st->t[i].name;
+
         if (!r->used[i])
             return err_set(e, EX_INPUT,
-                "tensor %.200s: changes nothing that this model has and "
-                "adapters may change",
-                r->st->t[i].name);
-    return 0;
+                strncmp(name, HEAD, sizeof HEAD - 1) == 0
+                    ? "tensor %.200s: an adapter of lm_head is not "
+                      "supported" MERGE
+                    : strstr(name, ".lora_") == NULL
+                    ? "tensor %.200s: of modules_to_save only embed_tokens and "
+                      "lm_head are supported" MERGE
+                    : "tensor %.200s: changes nothing that this model has and "
+                      "adapters may change",
+                name);
+    }
+    return r->st->nt > 0
+        ? 0
+        : err_set(e, EX_INPUT, "has no tensors: the adapter changes nothing");
 }
 
 static int

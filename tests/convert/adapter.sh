@@ -69,6 +69,40 @@ refused use_dora 'lora_magnitude_vector'
 with plain_pattern 's/"alpha_pattern": {}/"alpha_pattern": {"layers.0.self_attn.q_proj": 3}/'
 ok 'an alpha of one matrix is read' convert -q --adapter plain_pattern "$lora/two" p.gguf
 status 1 'that alpha changes the adapter' cmp -s a.gguf p.gguf
+with rank 's/"r": 4/"r": 8/'
+refused rank 'lora_A.weight: has rank 4, but .*says 8 '
+with rank_pattern 's/"rank_pattern": {}/"rank_pattern": {"layers.1.self_attn.q_proj": 2}/'
+refused rank_pattern 'layers.1.self_attn.q_proj.* rank 4, but .*says 2 '
+with no_rank '/"r": 4/d'
+refused no_rank ' rank 4, but .*says 8 '
+pattern='"self_attn.q_proj": 4, "k_proj": 4, "v_proj": 4, "o_proj": 4'
+pattern=$pattern', "gate_proj": 4, "up_proj": 4, "down_proj": 4'
+with own_rank "s/\"r\": 4/\"r\": 5/; s/\"rank_pattern\": {}/\"rank_pattern\": {$pattern}/"
+ok 'an adapter whose ranks are those of its pattern is read' convert -q \
+    --adapter own_rank "$lora/two" r.gguf
+with lora_alpha 's/"lora_alpha": [0-9]*/"lora_alpha": "16"/'
+refused lora_alpha 'lora_alpha: is no number'
+# renamed NAME OLD NEW: the adapter start with a tensor of another name, whose
+# text is filled with spaces behind it
+renamed() {
+    with "$1" ''
+    tensor=base_model.model.model.layers.0.mlp.$2
+    pad=$(printf "%$((${#tensor} - ${#3}))s" '')
+    sed "s/\"$tensor\"/\"$3\"$pad/" "$lora/start/adapter_model.safetensors" \
+        >"$1/adapter_model.safetensors"
+}
+renamed head down_proj.lora_A.weight base_model.model.lm_head.lora_A.weight
+refused head 'lm_head.lora_A.weight: an adapter of lm_head is not supported: merge'
+renamed norm down_proj.lora_A.weight base_model.model.model.norm.weight
+refused norm 'model.norm.weight: of modules_to_save only embed_tokens and lm_head'
+for p in evalppl 'generate run'; do
+    # shellcheck disable=SC2086 # a command of two words
+    status 3 "$p refuses an adapter of lm_head" $p -m "$lora/two" --adapter head /dev/null
+    like "$p: the message names lm_head" 'adapter of lm_head' err
+done
+with empty ''
+printf '\002\000\000\000\000\000\000\000{}' >empty/adapter_model.safetensors
+refused empty 'has no tensors'
 status 3 'an adapter of another shape is refused' convert --adapter "$lora/start" \
     --into-weights "$lora/one" none
 like 'the message names a tensor' 'tensor base_model[.a-z0-9_A-B]*layers[.]1' err
