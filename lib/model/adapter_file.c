@@ -12,7 +12,7 @@
 
 #define PREFIX "base_model.model."
 #define EMBED "model.embed_tokens"
-#define HEAD PREFIX "lm_head.lora_"
+#define HEAD PREFIX "lm_head."
 #define MERGE ": merge the adapter into the model with PEFT (merge_and_unload)"
 enum { RANK_MOST = 1 << 16, NAME_MOST = 200 };
 
@@ -78,6 +78,41 @@ module_number(const json_t *config, const char *pattern, const char *all,
     }
     v = json_object_get(config, all);
     return v != NULL ? json_number_value(v) : 8.0;
+}
+
+/* Does one of the names in `list` name the module? */
+static int
+is_listed(const json_t *list, const char *module)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+
+        if (name != NULL && names_module(name, module))
+            return 1;
+    }
+    return 0;
+}
+
+/* Check that PEFT does not pass over the tensors of a module of block i (of no
+ * block: SIZE_MAX), as it does with modules that are not to be changed. */
+static int
+check_target(const json_t *config, const char *module, size_t i, struct err *e)
+{
+    const json_t *targets = json_object_get(config, "target_modules");
+    const json_t *not = json_object_get(config, "exclude_modules");
+    const json_t *only = json_object_get(config, "layers_to_transform");
+    int in = json_is_integer(only) ? (size_t)json_integer_value(only) == i
+                                   : json_array_size(only) == 0;
+
+    for (size_t k = 0; k < json_array_size(only); k++)
+        in |= (size_t)json_integer_value(json_array_get(only, k)) == i;
+    if ((in || i == SIZE_MAX) && !is_listed(not, module) &&
+        (!json_is_array(targets) || is_listed(targets, module)))
+        return 0;
+    return err_set(e, EX_INPUT,
+        "%s: has tensors, but adapter_config.json leaves it out "
+        "(target_modules, exclude_modules, layers_to_transform)",
+        module);
 }
 
 /* Check that a pattern's keys are plain and its values positive numbers. */
@@ -193,11 +228,11 @@ check_shape(const struct st_tensor *t, const char *module, size_t rows,
     return 0;
 }
 
-/* Set *rank to the rank of a module's adapter, the rows of its tensor `suffix`;
- * 0: it has no adapter.  -1: the tensor is no matrix, or the rank is absurd or
- * not that of adapter_config.json. */
+/* Set *rank to the rank of the adapter of a module of block i, the rows of its
+ * tensor `suffix`; 0: it has no adapter.  -1: the tensor is no matrix, or the
+ * rank is absurd, or adapter_config.json says otherwise. */
 static int
-module_rank(struct reading *r, const char *module, const char *suffix,
+module_rank(struct reading *r, const char *module, size_t i, const char *suffix,
     size_t *rank, struct err *e)
 {
     const struct st_tensor *t = module_tensor(r, module, suffix);
@@ -211,6 +246,8 @@ module_rank(struct reading *r, const char *module, const char *suffix,
             "tensor %.120s: is no matrix of 1 to %d "
             "rows",
             t->name, RANK_MOST);
+    if (check_target(r->config, module, i, e) < 0)
+        return -1;
     *rank = t->shape[0];
     want = module_number(r->config, "rank_pattern", "r", module);
     if ((double)*rank != want)
@@ -277,14 +314,18 @@ read_whole(struct reading *r, struct err *e)
                                module_tensor(r, EMBED, "base_layer.weight"),
                            *embed = module_tensor(r, EMBED, "weight"),
                            *head = module_tensor(r, "lm_head", "weight");
+    const int tying =
+        json_is_true(json_object_get(r->config, "ensure_weight_tying"));
     struct model *m = r->m;
 
     embed = embed != NULL ? embed : under;
     r->a->whole |= embed != NULL || head != NULL || r->a->embed.rank > 0;
     if (embed != NULL && take_whole(&m->embed, embed, EMBED, e) < 0)
         return -1;
-    if (embed != NULL && m->c.tied)
+    if (embed != NULL && m->c.tied && (embed == under || tying))
         m->head = m->embed;
+    else if (embed != NULL) /* a head that was tied stays as it is */
+        m->c.tied = 0;
     if (head != NULL && take_whole(&m->head, head, "lm_head", e) < 0)
         return -1;
     if (head != NULL)
@@ -317,7 +358,7 @@ read_embed(struct reading *r, struct err *e)
     const size_t V = r->m->c.V, d = r->m->c.d;
     const struct st_tensor *a, *b;
 
-    if (module_rank(r, EMBED, "lora_embedding_A", &l->rank, e) < 0)
+    if (module_rank(r, EMBED, SIZE_MAX, "lora_embedding_A", &l->rank, e) < 0)
         return -1;
     if (l->rank == 0)
         return 0;
@@ -370,7 +411,7 @@ read_tensors(struct reading *r, struct err *e)
         if (adapter_module(&r->m->c, i % W_N, &some) == NULL)
             continue;
         module_path(&r->m->c, i / W_N, i % W_N, module);
-        ok = module_rank(r, module, "lora_A.weight", &rank[i], e);
+        ok = module_rank(r, module, i / W_N, "lora_A.weight", &rank[i], e);
         if (ok == 0 && rank[i] > 0 && r->m->block[i / W_N].w[i % W_N].rows == 0)
             ok = err_set(e, EX_INPUT, "%s: this model has no such matrix",
                 module);

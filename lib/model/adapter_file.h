@@ -4,8 +4,10 @@
  *
  * Read: LoRA, rsLoRA and DoRA of matrices of blocks, in any float type; LoRA of
  * the embedding; embed_tokens and lm_head saved whole.  Anything else that
- * changes the model is refused by its name, and so are a file without tensors
- * and a rank that is not adapter_config.json's.  Keys of rank_pattern and
+ * changes the model is refused by its name, and so are a file without
+ * tensors, a rank that is not adapter_config.json's, and tensors of a module
+ * that it leaves out.  Where a tied embedding was saved whole, the head follows
+ * it only if ensure_weight_tying is true.  Keys of rank_pattern and
  * alpha_pattern are ends of module paths, such as q_proj or
  * layers.0.self_attn.q_proj; other regular expressions are refused.
  */

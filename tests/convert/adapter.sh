@@ -80,6 +80,12 @@ pattern=$pattern', "gate_proj": 4, "up_proj": 4, "down_proj": 4'
 with own_rank "s/\"r\": 4/\"r\": 5/; s/\"rank_pattern\": {}/\"rank_pattern\": {$pattern}/"
 ok 'an adapter whose ranks are those of its pattern is read' convert -q \
     --adapter own_rank "$lora/two" r.gguf
+with target_modules '/"gate_proj",*$/d'
+refused target_modules 'layers.0.mlp.gate_proj: has tensors, but .*leaves it out'
+with layers_to_transform 's/"layers_to_transform": null/"layers_to_transform": [1]/'
+refused layers_to_transform 'layers.0.*leaves it out .*layers_to_transform'
+with exclude_modules 's/"exclude_modules": null/"exclude_modules": ["up_proj"]/'
+refused exclude_modules 'mlp.up_proj: has tensors, but .*leaves it out'
 with lora_alpha 's/"lora_alpha": [0-9]*/"lora_alpha": "16"/'
 refused lora_alpha 'lora_alpha: is no number'
 # renamed NAME OLD NEW: the adapter start with a tensor of another name, whose

@@ -282,6 +282,60 @@ new_adapter(void)
     model_close(&m);
 }
 
+/* Write the folder "whole": an adapter whose only tensor is the embedding
+ * [V,D], saved whole. */
+static void
+write_whole(const float *embed, int tying)
+{
+    struct st_out o = { 0 };
+    struct err e;
+    json_t *config = js_load(DIR "start/adapter_config.json", JS_MAX, &e);
+
+    json_object_set_new(config, "ensure_weight_tying", json_boolean(tying));
+    st_out_begin(&o);
+    st_out_tensor(&o, "base_model.model.model.embed_tokens.weight", DT_F32, 2,
+        (const size_t[]){ V, D }, embed);
+    st_out_end(&o);
+    mkdir("whole", 0777);
+    if (st_out_save(&o, "whole/adapter_model.safetensors", &e) < 0 ||
+        js_save(config, "whole/adapter_config.json", &e) < 0)
+        bail(&e);
+    st_out_release(&o);
+    json_decref(config);
+}
+
+/* A head that is tied to an embedding that is saved whole stays as it was,
+ * unless PEFT was told to keep them tied (PEFT 0.21.2). */
+static void
+whole_embedding(int tying)
+{
+    static float z[B * T * V], want[B * T * V], embed[V * D];
+    struct model m, other;
+    struct adapter a;
+    struct err e;
+
+    open_both(&other, NULL, "two", NULL);
+    weight_rows(&other.embed, 0, V, embed);
+    for (size_t i = 0; i < V * D; i++)
+        embed[i] += (float)(i % 7) * 0.1f;
+    write_whole(embed, tying);
+    open_both(&m, NULL, "two", NULL);
+    if (adapter_open(&a, "whole", &m, pool, &e) < 0)
+        bail(&e);
+    row_logits(&m, z);
+    other.embed.data = (const unsigned char *)embed;
+    if (tying)
+        other.head = other.embed;
+    row_logits(&other, want);
+    ok(memcmp(z, want, sizeof z) == 0 && m.c.tied == tying,
+        tying ? "a head follows an embedding that PEFT kept tied to it"
+              : "a head stays where the embedding was saved whole");
+    clear("whole");
+    adapter_close(&a);
+    model_close(&m);
+    model_close(&other);
+}
+
 static void
 all_adapters(void)
 {
@@ -317,6 +371,8 @@ main(void)
     written_again("one", "dora");
     written_again("two", "start_dora");
     new_adapter();
+    whole_embedding(0);
+    whole_embedding(1);
     pool_free(pool);
     golden_close(&g);
     return done_testing();
