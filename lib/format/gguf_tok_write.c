@@ -500,8 +500,9 @@ write_merges(struct gguf_out *o, const struct src *s, struct err *e)
     return r;
 }
 
-/* Take special tokens from tokenizer_config.json if they are not set, or set to
- * an id without a token. */
+/* Take special tokens from tokenizer_config.json: BOS and EOS, as tokenize does,
+ * unless the template has set them; others if they are not set.  An id without
+ * a token counts as not set. */
 static void
 name_specials(struct src *s, const json_t *config)
 {
@@ -509,12 +510,16 @@ name_specials(struct src *s, const json_t *config)
         const json_t *v = json_object_get(config, gguf_special[i][0]);
         const char *text =
             json_is_object(v) ? js_text_of(v, "content") : json_string_value(v);
+        const int64_t named = text ? find_step(s, text) : -1;
+        const int first = i == GGUF_BOS ? !s->add[0]
+            : i == GGUF_EOS             ? !s->add[1]
+                                        : 0;
         int64_t *id = &s->id.v[i];
 
         if (*id >= 0 && (size_t)*id < s->V && !s->t[*id].p)
             *id = -1;
-        if (*id < 0 && text)
-            *id = find_step(s, text);
+        if (named >= 0 && (first || *id < 0))
+            *id = named;
     }
 }
 

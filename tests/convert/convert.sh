@@ -59,6 +59,12 @@ ok 'a template in a file' convert -q jinja jinja.gguf
 ok 'the template in a file is taken' convert -q jinja.gguf jinja.1
 like 'the template in a file comes along' \
     'from a file of its own' jinja.1/tokenizer_config.json
+cp -r "$hf" ends
+sed 's/"eos_token_id": *[0-9]*/"eos_token_id": 7/' "$hf/config.json" >ends/config.json
+ok 'a model whose EOS is not its tokenizer'"'"'s becomes a GGUF' convert -q ends ends.gguf
+ok 'the GGUF with another EOS encodes' \
+    tokenize -q -t ends.gguf --ids "$golden/smollm2/text.txt"
+same 'documents end with the tokenizer'"'"'s EOS' ids.small.0 out
 
 # --- a GGUF in parts ---
 for n in 1 2 3; do

@@ -359,6 +359,31 @@ test_missing(const char *folder, const char *key)
     arena_release(&a);
 }
 
+/* A Gemma 2 without the key has a window of 4096 in every other block, as in
+ * llama.cpp. */
+static void
+test_gemma2(void)
+{
+    const struct config c = golden_config("family/gemma2");
+    struct arena a;
+    struct model m, back;
+    struct err e = { 0 };
+
+    model_random(&m, &c, NULL, 3, &a);
+    if (ok(export_as(&m, "out.gguf", "f32", &e) == 0 &&
+                drop_key("out.gguf", "gemma2.attention.sliding_window") &&
+                model_open(&back, "out.gguf", &e) == 0,
+            "a Gemma 2 without its window is read %s", e.msg)) {
+        ok(back.c.window == 4096 &&
+                memcmp(back.c.local, c.local, sizeof c.local) == 0,
+            "every other block has a window of 4096");
+        model_close(&back);
+    }
+    remove("out.gguf");
+    model_random_free(&m);
+    arena_release(&a);
+}
+
 static void
 test_all_missing(void)
 {
@@ -410,6 +435,7 @@ main(void)
         test_blocks(&c);
     }
     test_all_missing();
+    test_gemma2();
     printf("# GGUFs written %zu, refused %zu\n", written, refused);
     pool_free(pool);
     return done_testing();
