@@ -500,9 +500,9 @@ write_merges(struct gguf_out *o, const struct src *s, struct err *e)
     return r;
 }
 
-/* Take special tokens from tokenizer_config.json: BOS and EOS, as tokenize does,
- * unless the template has set them; others if they are not set.  An id without
- * a token counts as not set. */
+/* Take special tokens from tokenizer_config.json: BOS and EOS, as tokenize
+ * does, unless the template has set them; others if they are not set.  An id
+ * without a token counts as not set. */
 static void
 name_specials(struct src *s, const json_t *config)
 {

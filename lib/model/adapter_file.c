@@ -298,7 +298,7 @@ read_matrix(struct reading *r, size_t i, size_t k, struct err *e)
 
 /* Point w to a tensor [rows,cols] that was saved whole. */
 static int
-take_whole(struct weight *w, const struct st_tensor *t, const char *module,
+take_saved(struct weight *w, const struct st_tensor *t, const char *module,
     struct err *e)
 {
     if (check_shape(t, module, w->rows, w->cols, e) < 0)
@@ -320,13 +320,13 @@ read_whole(struct reading *r, struct err *e)
 
     embed = embed != NULL ? embed : under;
     r->a->whole |= embed != NULL || head != NULL || r->a->embed.rank > 0;
-    if (embed != NULL && take_whole(&m->embed, embed, EMBED, e) < 0)
+    if (embed != NULL && take_saved(&m->embed, embed, EMBED, e) < 0)
         return -1;
     if (embed != NULL && m->c.tied && (embed == under || tying))
         m->head = m->embed;
     else if (embed != NULL) /* a head that was tied stays as it is */
         m->c.tied = 0;
-    if (head != NULL && take_whole(&m->head, head, "lm_head", e) < 0)
+    if (head != NULL && take_saved(&m->head, head, "lm_head", e) < 0)
         return -1;
     if (head != NULL)
         m->c.tied = 0;
