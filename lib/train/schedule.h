@@ -16,7 +16,8 @@ enum sched {
  * w, then
  *   SCHED_COSINE, SCHED_LINEAR: a cosine or a line down to by*lr at step n
  *   SCHED_CONST: lr
- *   SCHED_WSD: lr, and a cosine down to 0 over the last by*n steps
+ *   SCHED_WSD: lr, and a cosine down to 0 over the last by*n steps, or over all
+ *     steps after warm-up if they are fewer
  *   SCHED_INVSQRT: lr sqrt(w/k); without warm-up (w 0) lr sqrt(W/(k+W)), W =
  *     10000
  */

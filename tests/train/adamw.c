@@ -117,6 +117,27 @@ later_schedules(void)
     golden_close(&later);
 }
 
+/* wsd whose fall would begin within warm-up: it begins at the end of warm-up,
+ * as transformers' with as many steps of warm-up, 0 stable ones and the rest to
+ * decay. */
+static void
+short_wsd(void)
+{
+    const double pi = 3.14159265358979323846;
+    size_t wrong = 0;
+
+    for (size_t k = 0; k <= 20; k++)
+        wrong += !near(sched_lr(SCHED_WSD, 1e-3, k, 20, 10, 0.9),
+            k < 10 ? 1e-4 * (double)k
+                   : 0.5e-3 * (1.0 + cos(pi * (double)(k - 10) / 10.0)),
+            1e-16, 1e-12);
+    ok(wrong == 0,
+        "wsd that falls from the end of warm-up on reaches the peak");
+    ok(near(sched_lr(SCHED_WSD, 1e-3, 19, 20, 30, 0.9), 1e-3 * 19 / 30, 0,
+           1e-12),
+        "wsd within a longer warm-up only rises");
+}
+
 /* adamw_step on a model of two groups with golden gradients: the norm and the
  * clipped gradient are PyTorch's. */
 static void
@@ -279,6 +300,7 @@ main(void)
     }
     schedules();
     later_schedules();
+    short_wsd();
     clipping(pool);
     not_finite(pool);
     first_step(pool);
