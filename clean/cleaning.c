@@ -6,6 +6,7 @@
 
 #include "base/note.h"
 #include "base/text.h"
+#include "cli/out.h"
 #include "text/count.h"
 #include "text/unicode.h"
 
@@ -331,8 +332,12 @@ open_cleaning(struct cleaning *c, const char *langs,
     const struct cleaning_opts *o = &c->o;
     size_t sets = o->boilerplate > 0;
 
-    if (dup_parse(&c->dup, &o->dedup, e) < 0 || parse_hold_out(c, e) < 0 ||
-        (langs && langs_add(&c->langs, langs, c->in, e) < 0))
+    if (dup_parse(&c->dup, &o->dedup, e) < 0 || parse_hold_out(c, e) < 0)
+        return -1;
+    out_differ("-o", o->output != NULL ? o->output : "-", "--hold-out",
+        o->hold_out, "--dropped", o->dropped, "--exclude-report",
+        o->exclude_report, NULL);
+    if (langs && langs_add(&c->langs, langs, c->in, e) < 0)
         return -1;
     sets += (size_t)c->dup.exact + (size_t)c->dup.near;
     if ((sets > 0 || o->exclude.n > 0) && (c->fold = fold_new(e)) == NULL)

@@ -130,6 +130,9 @@ check_arguments(void)
             "--stride %zu leaves gaps between windows of %zu: give %zu at "
             "most, or a larger -c",
             a.stride, a.c, a.c);
+    out_differ("-o", a.out != NULL ? a.out : "-", "--write-base", a.write_base,
+        "--detail", a.detail, "--token-losses", a.losses, "--resume", a.resume,
+        NULL);
     if (a.protocol == PROTO_LLAMA && a.per_source)
         die(EX_USAGE,
             "--protocol llama.cpp joins all documents, so no source has "

@@ -75,6 +75,8 @@ main(int argc, char **argv)
         die(EX_USAGE, "name a model by -m; see evaltask -h");
     if (a.tasks.n == 0)
         die(EX_USAGE, "give a task by --task form=file; see evaltask -h");
+    out_differ("-o", a.out != NULL ? a.out : "-", "--items", a.items,
+        "--resume", a.resume, NULL);
     if (compute_init(a.compute, &err) < 0)
         die_err(&err);
     open_task_models(&e);

@@ -6,6 +6,7 @@
 #include "base/note.h"
 #include "base/pool.h"
 #include "cli/die.h"
+#include "cli/out.h"
 #include "cli/prog.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
@@ -66,12 +67,13 @@ common_pool(int compute, size_t threads)
 }
 
 void
-common_new_folder(const char *out)
+common_new_folder(const char *out, const char *report)
 {
     struct err e;
 
     if (out == NULL)
         die(EX_USAGE, "where to? -o takes a folder to write");
+    out_differ("-o", out, "--report", report, NULL);
     if (io_exists(out))
         die(EX_USAGE, "%s: exists already", out);
     if (dir_new_check(out, &e) < 0)

@@ -82,7 +82,7 @@ cut_main(int argc, char **argv)
     if ((a.plain || a.profile != NULL) && *input != NULL)
         die(EX_USAGE, "%s: is not read with %s", *input,
             a.plain ? "--no-repair" : "--profile");
-    common_new_folder(a.out);
+    common_new_folder(a.out, NULL);
     common_open_dense(&m, a.model);
     if (choice_read(&choice, a.choice, &m, &e) < 0)
         die_err(&e);

@@ -114,7 +114,7 @@ experts_main(int argc, char **argv)
 
     if (a.keep == 0)
         die(EX_USAGE, "how many experts? --experts takes their number");
-    common_new_folder(a.out);
+    common_new_folder(a.out, a.report);
     common_open(&m, a.model);
     check_model(&m);
     calib_read(&c, *input, a.rows, &m,

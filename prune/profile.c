@@ -147,7 +147,7 @@ profile_main(int argc, char **argv)
             "%s: is a second input: give one, or --add to add up "
             "profiles",
             input[1]);
-    common_new_folder(a.out);
+    common_new_folder(a.out, NULL);
     if (a.add)
         merge_profiles(input, n);
     else

@@ -112,7 +112,7 @@ main(int argc, char **argv)
                   "command",
             commands),
         "[input]", 0, 1, NULL);
-    common_new_folder(out);
+    common_new_folder(out, report);
     session_open(&x, &o);
     tokenizer = common_tokenizer(&x.m, o.tokenizer, out);
     session_begin(&x);

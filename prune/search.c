@@ -99,6 +99,7 @@ search_main(int argc, char **argv)
     o.sets = sets.v;
     o.nsets = sets.n;
     dtype_bytes(common_dtype(type), 1, &o.width);
+    out_differ("-o", out != NULL ? out : "-", "--log", o.log, NULL);
     session_open(&x, &o);
     session_begin(&x);
     found = session_search(&x);

@@ -55,7 +55,7 @@ check_sparsify(const char *input)
         die(EX_USAGE, "--by kl runs the model: give an input, not --profile");
     if (!(a.share > 0.0))
         die(EX_USAGE, "--share 0 makes nothing sparse: give more");
-    common_new_folder(a.out);
+    common_new_folder(a.out, a.report);
 }
 
 /* Parse --pattern and store it in m's configuration.  Dies if m is sparse

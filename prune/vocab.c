@@ -172,7 +172,7 @@ vocab_main(int argc, char **argv)
         die(EX_USAGE,
             "%s: matrices of a GGUF keep their types: leave --dtype out",
             a.out);
-    common_new_folder(a.out);
+    common_new_folder(a.out, a.report);
     pool = common_pool(0, a.threads);
     common_open(&m, a.model);
     t = open_tokenizer(&m);

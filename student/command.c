@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "cli/die.h"
+#include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "msg/addr.h"
@@ -137,6 +138,7 @@ command_main(int argc, char **argv, const struct command *c, const char *about)
     opt_changes(&changes, c->options, run_card_own);
     s.changes = changes.p;
     choose_run(a, c->name);
+    out_differ("-o", a->run, "--timeline", a->timeline, NULL);
     c->check(&s);
     choose_common(&s, a);
     prog_catch_stop();

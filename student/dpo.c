@@ -9,6 +9,7 @@
 #include "base/note.h"
 #include "base/number.h"
 #include "cli/die.h"
+#include "cli/out.h"
 #include "format/ckpt.h"
 #include "gen/date.h"
 #include "train/preference.h"
@@ -119,6 +120,8 @@ check_dpo_options(struct student *s)
         a.lr = 1e-6;
     if (date != NULL && date_parse(date, &day, &e) < 0)
         die_err(&e);
+    out_differ("-o", a.run, "--store-reference", store, "--timeline",
+        a.timeline, NULL);
     parse_losses(loss);
     if (dpo.weight[PREFERENCE_EXO_PAIR] > 0.0 && smoothing == 0.0)
         die(EX_USAGE,

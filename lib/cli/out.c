@@ -1,13 +1,17 @@
 /* Standard output: see out.h */
 #include "cli/out.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "cli/die.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* End the program because a write to stdout failed: quietly if the reader has
@@ -36,6 +40,79 @@ out_file(const char *path, const void *buf, size_t n)
         out_put(buf, n);
     else if (io_put_file(path, buf, n, &e) < 0)
         die_err(&e);
+}
+
+/* A file that is there, or will be made. */
+struct output_file {
+    int there;
+    struct stat st; /* if it is there */
+    char *dir;      /* real path of its folder; NULL: there is none */
+    const char *name;
+};
+
+static struct output_file
+find_output(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct output_file p = { 0 };
+    char *up = slash == NULL ? xstrdup(".")
+        : slash == path      ? xstrdup("/")
+                             : xasprintf("%.*s", (int)(slash - path), path);
+
+    p.there = (strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &p.st)
+                                      : stat(path, &p.st)) == 0;
+    p.dir = realpath(up, NULL);
+    p.name = slash != NULL ? slash + 1 : path;
+    free(up);
+    return p;
+}
+
+/* Are both paths of one file, which cannot have two outputs? */
+static int
+same_file(const char *a, const char *b)
+{
+    struct output_file p = find_output(a), q = find_output(b);
+    int same;
+
+    if (strcmp(a, "-") == 0 && strcmp(b, "-") == 0)
+        same = 0; /* they are written one after the other */
+    else if (p.there && q.there)
+        same = p.st.st_dev == q.st.st_dev && p.st.st_ino == q.st.st_ino &&
+            !S_ISCHR(p.st.st_mode);
+    else if (p.there != q.there)
+        same = 0;
+    else if (p.dir != NULL && q.dir != NULL)
+        same = strcmp(p.dir, q.dir) == 0 && strcmp(p.name, q.name) == 0;
+    else
+        same = strcmp(a, b) == 0;
+    free(p.dir);
+    free(q.dir);
+    return same;
+}
+
+void
+out_differ(const char *option, const char *path, ...)
+{
+    enum { MOST = 8 };
+    const char *options[MOST], *paths[MOST];
+    va_list ap;
+    int n = 0;
+
+    va_start(ap, path);
+    while (option != NULL) {
+        for (int i = 0; i < n && path != NULL; i++)
+            if (same_file(paths[i], path))
+                die(EX_USAGE, "%s: is the file of %s and of %s: give two", path,
+                    options[i], option);
+        if (path != NULL) {
+            assert(n < MOST);
+            options[n] = option;
+            paths[n++] = path;
+        }
+        if ((option = va_arg(ap, const char *)) != NULL)
+            path = va_arg(ap, const char *);
+    }
+    va_end(ap);
 }
 
 /* Has the reader of fd left?  The system is asked because stdio remembers that
