@@ -8,6 +8,7 @@
 #include "cli/hub.h"
 #include "cli/opt.h"
 #include "cli/prog.h"
+#include "cli/sh.h"
 #include "kern/kern.h"
 #include "model/export.h"
 #include "model/family.h"
@@ -53,7 +54,7 @@ check_alike(const struct model *m, size_t n)
                 "order than %s: make a folder of it first (convert %s folder)",
                 m[k].c.delta.tiled ? m[k].path : m[0].path,
                 m[k].c.delta.tiled ? m[0].path : m[k].path,
-                m[k].c.delta.tiled ? m[k].path : m[0].path);
+                sh_word(m[k].c.delta.tiled ? m[k].path : m[0].path));
         for (size_t i = 0; i < count; i++) {
             struct tensor_out a, b;
 

@@ -8,6 +8,7 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "cli/sh.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/export.h"
@@ -46,13 +47,13 @@ common_open_dense(struct model *m, const char *path)
             "%s: is a mixture of experts, of which only experts can "
             "be removed (prune experts); or distil it into a dense model "
             "(teacher -m %s | student -m SMALL)",
-            path, path);
+            path, sh_word(path));
     if (config_has_delta(&m->c))
         die(EX_INPUT,
             "%s: has blocks with the gated delta rule (linear_attention), "
             "which cannot be pruned: distil it into a dense model (teacher -m "
             "%s | student -m SMALL)",
-            path, path);
+            path, sh_word(path));
 }
 
 struct pool *

@@ -3,9 +3,13 @@
 #define STUDENT_AGAIN_H
 
 struct student;
-/* Returns the command line, quoted for a shell; the caller frees it.  command:
- * the word that names the command; argv[0] may lack it. */
-char *again_command(int argc, char **argv, const char *command);
+/* The command line, quoted for a shell, in two texts that the caller frees:
+ * words[0], the program with its command; words[1], the options and the
+ * operand.  command: the word that names the command; argv[0] may lack it. */
+void again_command(int argc, char **argv, const char *command, char *words[2]);
+/* Can the same input (NULL: standard input) be read again from its beginning:
+ * is it a file or a folder? */
+int again_can_read(const char *input);
 /* Print a note of the command that resumes the run. */
 void again_tell(const struct student *s);
 

@@ -114,7 +114,8 @@ release_run(struct student *s)
     tmodel_release(&s->t);
     pool_free(s->pool);
     json_decref(s->defaults);
-    free(s->typed);
+    free(s->typed[0]);
+    free(s->typed[1]);
     free(s->changes);
     saver_close(&s->saver);
 }
@@ -132,7 +133,7 @@ command_main(int argc, char **argv, const struct command *c, const char *about)
     s.command = c;
     s.a = a;
     s.defaults = record_values(c->options);
-    s.typed = again_command(argc, argv, c->word);
+    again_command(argc, argv, c->word, s.typed);
     input = opt_parse(argc, argv, c->options, about != NULL ? about : c->about,
         c->operand, 0, 1, NULL);
     opt_changes(&changes, c->options, run_card_own);
@@ -146,7 +147,7 @@ command_main(int argc, char **argv, const struct command *c, const char *about)
         prog_stop_after(a->max_time);
     mem_settle();
     rank_begin(&s);
-    from = addr_of_rank(*input, s.ranks.rank);
+    s.input = from = addr_of_rank(*input, s.ranks.rank);
     prepare(&s, from);
     start = clock_now();
     progress_begin("training", (double)s.total, "steps");

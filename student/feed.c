@@ -277,21 +277,47 @@ feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau)
             f->name, f->temperature, tau, f->temperature, tau);
 }
 
-void
-feed_check_successor(struct feed *f, const struct position *p)
+/* Read the next batch into *m.  1: done; 0: the stream is over; -1 and *e. */
+static int
+skip_to_batch(struct feed *f, struct msg *m, struct err *e)
 {
+    int r;
+
+    do {
+        r = msg_read(f->in, m, e);
+    } while (r > 0 && m->kind != MSG_BATCH);
+    return r;
+}
+
+void
+feed_follow(struct feed *f, const struct position *p, int recorded)
+{
+    struct position at = { 0 }; /* the batch before the one at hand */
     const char *chain;
+    struct err e;
+    int r;
 
     if (!f->ahead)
         return;
     chain = st_meta(&f->first.st, "chain");
-    if (f->first.seq != p->seq + 1 || chain == NULL ||
-        strcmp(chain, p->chain) != 0)
+    at.seq = f->first.seq - 1;
+    snprintf(at.chain, sizeof at.chain, "%s", chain != NULL ? chain : "?");
+    while (recorded && f->ahead && at.seq < p->seq) {
+        at.seq = f->first.seq;
+        chain_hex(msg_in_chain(f->in), at.chain);
+        if ((r = skip_to_batch(f, &f->first, &e)) < 0)
+            die_err(&e);
+        f->ahead = r > 0;
+    }
+    if (at.seq != p->seq || strcmp(at.chain, p->chain) != 0)
         die(EX_INPUT,
-            "%s: the first batch is number %llu after %s, but the checkpoint "
-            "ends at %llu with %s: resume the stream too (stream --resume RUN)",
-            f->name, (unsigned long long)f->first.seq,
-            chain != NULL ? chain : "?", (unsigned long long)p->seq, p->chain);
+            "%s: has batch %llu with hash %s, but the checkpoint ends at %llu "
+            "with %s: %s",
+            f->name, (unsigned long long)at.seq, at.chain,
+            (unsigned long long)p->seq, p->chain,
+            recorded ? "give the batches that the run began with, or those "
+                       "that follow (stream --resume RUN)"
+                     : "resume the stream too (stream --resume RUN)");
 }
 
 int
@@ -305,9 +331,7 @@ feed_next(struct feed *f, struct err *e)
         m = &f->first;
         f->ahead = 0;
     } else {
-        do {
-            r = msg_read(f->in, m, e);
-        } while (r > 0 && m->kind != MSG_BATCH);
+        r = skip_to_batch(f, m, e);
     }
     if (r <= 0)
         return r;

@@ -63,8 +63,10 @@ void feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau);
 /* Begin again at the first batch; the input must not be a pipe.  After -1 only
  * feed_again and feed_close may be called. */
 int feed_again(struct feed *f, const char *input, size_t ahead, struct err *e);
-/* Die unless the first batch is the one that follows p. */
-void feed_check_successor(struct feed *f, const struct position *p);
+/* Die unless the first batch is the one that follows p.  recorded: the input is
+ * a file or folder, which may hold the batches up to p too; they are read and
+ * checked like all others. */
+void feed_follow(struct feed *f, const struct position *p, int recorded);
 /* Read the next batch.  Returns 1; 0: the input has ended; -1 and *e: the input
  * is damaged. */
 int feed_next(struct feed *f, struct err *e);

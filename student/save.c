@@ -1,5 +1,6 @@
 /* Files of a run: checkpoints, the finished model, logs; see save.h. */
 #include "save.h"
+#include "leftovers.h"
 #include "masks.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -52,6 +53,7 @@ make_run(struct saver *s, int resume)
         s->new_run = io_remember(s->run);
     if (dir_lock(&s->lock_run, s->run, 0, &e) < 0)
         die_err(&e);
+    leftovers_remove(s->run);
     if (resume)
         return;
     if ((r = ckpt_any(s->run, &e)) < 0)
@@ -232,7 +234,6 @@ save_best(const char *run, uint64_t step, struct err *e)
     int r = 0;
 
     if (io_is_dir(there)) {
-        unlink(tmp); /* left by a killed run */
         if (symlink(to, tmp) < 0 || rename(tmp, link) < 0)
             r = err_set(e, EX_SYS, "%s:", link);
         else

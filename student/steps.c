@@ -17,12 +17,14 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "cli/sh.h"
 #include "model/effective.h"
 #include "model/mixture.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Has any rank been asked to stop? */
@@ -252,10 +254,13 @@ steps_run(struct student *s)
 static void
 tell_exact(const struct student *s)
 {
+    char *run = sh_word(s->a->run);
+
     if (effective_searches(&s->effective))
         note("%s: for a GGUF of exactly these weights: convert --dtype %s "
              "%s/step-%" PRIu64 " FILE.gguf",
-            s->a->run, s->effective.file->name, s->a->run, s->st.step);
+            s->a->run, s->effective.file->name, run, s->st.step);
+    free(run);
 }
 
 /* Print the closing line: steps, speed, loss, and the folder's path (its end,

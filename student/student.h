@@ -109,7 +109,8 @@ struct student {
     const struct command *command;
     void *own; /* state of the command, which its `open` makes */
     const struct args *a;
-    char *typed;                /* command line, quoted for a shell */
+    char *typed[2];             /* command line, from again_command */
+    const char *input;          /* the operand, or NULL */
     char *changes;              /* options that differ from their defaults, as
                                  * opt_changes appends them; or NULL */
     struct settings settings;   /* values of options that have several parts */

@@ -1,5 +1,6 @@
 /* student train: see train.h. */
 #include "train.h"
+#include "again.h"
 #include "command.h"
 #include "record.h"
 #include "rank.h"
@@ -271,7 +272,7 @@ open_inputs(struct student *s, const char *input)
 {
     feed_open(&s->feed, input, a.teacher, a.ahead, a.compute != 0, &s->t.m);
     if (a.resume != NULL && s->st.step > 0)
-        feed_check_successor(&s->feed, &s->at);
+        feed_follow(&s->feed, &s->at, again_can_read(input));
     /* a new model takes the stream's EOS */
     if (s->t.m.c.neos == 0 && s->feed.info.eos >= 0)
         s->t.m.c.eos[s->t.m.c.neos++] = s->feed.info.eos;

@@ -68,15 +68,4 @@ ok 'a longer stream keeps the weights of --unimax' stream -q --resume run \
 status 2 'a longer stream refuses another --unimax' stream -q --resume run --batches 12 \
     --unimax 0.001 -o rest data
 
-# --- the command that goes on, as it is printed ---
-run="it's a run"
-status 5 'a run that is stopped at once exits 5' student -m "$gguf" -o "$run" \
-    --max-time 0.001 six
-sed -n 's/.* end with: //p' err | sed 's/--max-time 0.001 six//' >again
-ok 'the command that it prints goes on' sh -c '
-    stream --resume "$1" --batches 6 -T 32 -B 2 data | sh again' sh "$run"
-equal 'the run comes to its end' "$(sed -n '$p' "$run/metrics.tsv" | cut -f 1)" 6
-status 5 'a stopped run with --resume exits 5' student -m "$gguf" -o again-2 --resume \
-    --max-time 0.001 six
-like 'the message tells to give the same command' 'to go on.* same command.*--resume' err
 done_testing

@@ -121,8 +121,8 @@ status 2 'a run is not overwritten' distil run
 status 2 'an epsilon of 0, by which unseen rows become NaN, is refused' \
     distil eps0 --adam 0.9,0.95,0
 like 'the message names --adam and eps' 'adam.*eps' err
-status 3 'a stream that does not follow the checkpoint is refused' student -q -m s0 \
-    -o half --resume --lr 1e-3 --steps 30 kd
+status 3 'a stream that does not follow the checkpoint is refused' sh -c 'cat kd |
+    student -q -m s0 -o half --resume --lr 1e-3 --steps 30'
 like 'the message tells to resume the stream' 'stream --resume' err
 
 # --- broken input ---
