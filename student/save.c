@@ -223,26 +223,88 @@ set_flag(struct saver *s, int *what)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Remove the folders RUN/best-N of evaluations before `step`. */
+static void
+remove_old_best(const char *run, uint64_t step)
+{
+    struct dir_list l;
+    uint64_t n;
+
+    if (dir_list(run, &l, NULL) < 0)
+        return;
+    for (size_t i = 0; i < l.n; i++) {
+        if (sscanf(l.name[i], "best-%" SCNu64, &n) == 1 && n < step) {
+            char *path = xasprintf("%s/best-%" PRIu64, run, n);
+
+            if (strcmp(path + strlen(run) + 1, l.name[i]) == 0)
+                dir_remove(path, NULL);
+            free(path);
+        }
+    }
+    dir_list_release(&l);
+}
+
 int
 save_best(const char *run, uint64_t step, struct err *e)
 {
-    if (dist_world()->rank > 0)
-        return 0;
-    char *to = xasprintf("step-%" PRIu64, step);
-    char *there = xasprintf("%s/%s", run, to);
+    char *to = xasprintf("%s/best-%" PRIu64, run, step);
     char *link = xasprintf("%s/best", run), *tmp = xasprintf("%s.tmp", link);
     int r = 0;
 
-    if (io_is_dir(there)) {
-        if (symlink(to, tmp) < 0 || rename(tmp, link) < 0)
+    if (!io_is_dir(to)) {
+        free(to);
+        to = xasprintf("%s/step-%" PRIu64, run, step);
+    }
+    if (dist_world()->rank == 0 && io_is_dir(to)) {
+        if (symlink(to + strlen(run) + 1, tmp) < 0 || rename(tmp, link) < 0)
             r = err_set(e, EX_SYS, "%s:", link);
         else
             r = io_fsync_dir(run, e);
+        if (r == 0)
+            remove_old_best(run, step);
     }
     free(to);
-    free(there);
     free(link);
     free(tmp);
+    return r;
+}
+
+/* Write the model with its effective weights, or the adapter, into `dir`;
+ * config.json last. */
+static int
+write_result(const struct saver *s, struct tmodel *t, const char *dir,
+    struct err *e)
+{
+    if (t->adapter != NULL)
+        return adapter_save(t->adapter, &t->m, dir, e);
+    return fetch_weights(s, t, dir, e) < 0 || write_configs(t, dir, e) < 0 ? -1
+                                                                           : 0;
+}
+
+int
+save_evaluated(struct saver *s, struct tmodel *t, uint64_t step, struct err *e)
+{
+    char *path = xasprintf("%s/best-%" PRIu64, s->run, step);
+    struct dir_new d;
+    int r = 0;
+
+    if (s->ranks->rank > 0) {
+        free(path);
+        return fetch_weights(s, t, NULL, e);
+    }
+    watch_busy(1);
+    if (io_exists(path)) /* of a run that went on from an earlier step */
+        r = dir_remove(path, e);
+    if (r == 0 && (r = dir_new_begin(&d, path, e)) == 0) {
+        if (s->tokenizer)
+            r = tokenizer_copy(s->run, d.tmp, e);
+        if (r == 0 && (r = write_result(s, t, d.tmp, e)) == 0)
+            r = dir_new_commit(&d, e);
+        if (r < 0)
+            dir_new_abort(&d);
+    }
+    watch_busy(-1);
+    free(path);
     return r;
 }
 
@@ -419,11 +481,9 @@ save_final(struct saver *s, struct tmodel *t, struct err *e)
     config = xasprintf("%s/%s", s->run,
         t->adapter != NULL ? "adapter_config.json" : "config.json");
     unlink(config); /* left from when the run had fewer steps */
-    if (t->adapter != NULL)
-        r = adapter_save(t->adapter, &t->m, s->run, e);
-    else if (fetch_weights(s, t, s->run, e) < 0 ||
-        write_configs(t, s->run, e) < 0 || io_fsync_dir(s->run, e) < 0)
-        r = -1;
+    r = write_result(s, t, s->run, e);
+    if (r == 0)
+        r = io_fsync_dir(s->run, e);
     free(config);
     watch_busy(-1);
     return r;

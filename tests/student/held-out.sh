@@ -212,6 +212,40 @@ ok 'an average is evaluated' trained avg --ema 0.5 --eval ev --eval-every 2
 ok 'a run with an average and no evaluation is made' trained blind --ema 0.5
 same_model 'evaluating an average changes no bit' avg blind
 
+# --- run/best holds what was evaluated ---
+# agrees WHAT RUN evalppl-option ...: evalppl of RUN/best is what RUN's note says
+agrees() {
+    what=$1 run=$2
+    shift 2
+    said=$(sed -n "s|.*$run/best: held-out loss \([0-9.]*\),.*|\1|p" err)
+    evalppl -q "$@" --format tsv ev >ppl
+    equal "the loss of run/best is the one noted, $what" \
+        "$(awk -F '\t' '$2 == "(all)" { printf "%.4f\n", $6; exit }' ppl)" "$said"
+    equal "one model of an evaluation is left, $what" "$(ls -d "$run"/best-*)" \
+        "$run/$(readlink "$run/best")"
+}
+for how in '--ema 0.5' '--qat q8_0' '--mask 2:4' '--qat q4_0 --ema 0.9'; do
+    rm -rf of
+    # shellcheck disable=SC2086 # options are words
+    ok "a run with $how is evaluated" sh train -o of --save 5 --eval ev \
+        --eval-every 2 $how kd
+    agrees "$how" of -m of/best
+done
+ok 'an averaged adapter is evaluated' sh train -o lora --eval ev --eval-every 2 \
+    --lora 4 --ema 0.5 kd
+agrees 'of an adapter' lora -m s0 --adapter lora/best
+rm -rf cut
+ok '9 steps with an average are made' trained cut --ema 0.5 --eval ev --steps 9
+rm cut/config.json
+mkdir cut/best-3 # of an earlier evaluation than the best
+mkdir cut/best-2-of-mine
+status 0 'a run with an average goes on' go cut --ema 0.5 --eval ev
+same_model 'it ends with the same best model' avg/best cut/best
+if [ -e cut/best-3 ]; then fail 'a model of an earlier evaluation is gone'; else
+    pass 'a model of an earlier evaluation is gone'; fi
+if [ -d cut/best-2-of-mine ]; then pass 'a folder of another name stays'; else
+    fail 'a folder of another name stays'; fi
+
 # --- memory, usage ---
 memory() { sed -n 's/.*memory in all \([0-9.]*\) MB.*/\1/p' err; }
 ok 'a run without --eval tells its memory' sh train -o m1 --steps 1 b
