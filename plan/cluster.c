@@ -81,7 +81,7 @@ put_job(struct buf *b, const struct job *j, const struct cluster_args *a)
     struct figures f;
 
     predict(&f, j);
-    figures_put(b, &f, a->in.format, a->explain ? "cluster" : NULL);
+    figures_put(b, &f, a->in.format, "cluster", a->explain);
     tell_end(&f);
     return figure_of(&f, "full");
 }

@@ -64,9 +64,9 @@ add_layout_rows(struct table *t, const struct side *side)
 static void
 put_sides(struct buf *b, const struct side *side, int format)
 {
-    static const char *const shown[] = { "ranks", "memory", "full", "step",
-        "likely.step.low", "likely.step.high", "speed", "mfu", "exposed",
-        "run.days", "run.device-hours", "run.energy", "run.cost" };
+    static const char *const shown[] = { "ranks", "allocated", "memory", "full",
+        "step", "likely.step.low", "likely.step.high", "speed", "mfu",
+        "exposed", "run.days", "run.device-hours", "run.energy", "run.cost" };
     struct table t = { .ncol = 4 };
 
     table_add(&t, "figure");

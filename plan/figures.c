@@ -45,8 +45,8 @@ figure_sum(const struct figures *f, const char *prefix)
     return sum;
 }
 
-/* The unit (which 0) or formula (which 1) of a figure in a part of
- * figures.json.  NULL: the part does not have the figure. */
+/* The unit (which 0), the formula (1) or the meaning (2, of few figures) of a
+ * figure in a part of figures.json.  NULL: there is none. */
 static const char *
 figure_word(const struct figure *f, const char *part, size_t which)
 {
@@ -120,33 +120,48 @@ figure_plain(struct buf *b, const struct figure *f, double v)
 }
 
 static void
-put_object(struct buf *b, const struct figures *f, const char *formulas)
+put_object(struct buf *b, const struct figures *f, const char *part,
+    int explain)
 {
     for (size_t i = 0; i < f->n; i++) {
         buf_adds(b, i == 0 ? "{\n  " : ",\n  ");
         js_quote(b, f->f[i].name);
-        buf_adds(b, formulas != NULL ? ": { \"value\": " : ": ");
+        buf_adds(b, explain ? ": { \"value\": " : ": ");
         if (isfinite(f->f[i].v))
             figure_plain(b, &f->f[i], f->f[i].v);
         else
             buf_adds(b, "null");
-        if (formulas == NULL)
+        if (!explain)
             continue;
         buf_adds(b, ", \"unit\": ");
         js_quote(b, figure_unit(&f->f[i]));
         buf_adds(b, ", \"formula\": ");
-        js_quote(b, figure_formula(&f->f[i], formulas));
+        js_quote(b, figure_formula(&f->f[i], part));
         buf_adds(b, " }");
     }
     buf_adds(b, "\n}\n");
 }
 
+/* Append a figure as a line of text. */
+static void
+put_line(struct buf *b, const struct figure *x, const char *part, int explain)
+{
+    const char *meaning = figure_word(x, part, 2);
+
+    buf_addf(b, "%-26s ", x->name);
+    figure_text(b, x, x->v, 15);
+    if (meaning != NULL)
+        buf_addf(b, "  %s", meaning);
+    if (explain)
+        buf_addf(b, "\n    = %s", figure_formula(x, part));
+}
+
 void
 figures_put(struct buf *b, const struct figures *f, int format,
-    const char *formulas)
+    const char *part, int explain)
 {
     if (format == FORMAT_JSON) {
-        put_object(b, f, formulas);
+        put_object(b, f, part, explain);
         return;
     }
     for (size_t i = 0; i < f->n; i++) {
@@ -155,13 +170,12 @@ figures_put(struct buf *b, const struct figures *f, int format,
         if (format == FORMAT_TSV) {
             buf_addf(b, "%s\t", x->name);
             figure_plain(b, x, x->v);
+            if (explain)
+                buf_addf(b, "\t%s\t%s", figure_unit(x),
+                    figure_formula(x, part));
         } else {
-            buf_addf(b, "%-26s ", x->name);
-            figure_text(b, x, x->v, 15);
+            put_line(b, x, part, explain);
         }
-        if (formulas != NULL)
-            buf_addf(b, format == FORMAT_TSV ? "\t%s\t%s" : "%.0s\n    = %s",
-                figure_unit(x), figure_formula(x, formulas));
         buf_addc(b, '\n');
     }
 }

@@ -33,11 +33,12 @@ const char *figure_formula(const struct figure *f, const char *part);
  * for the last column. */
 enum { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_BARS };
 extern const char *const figure_formats[], *const table_formats[];
-/* Append all figures as text, TSV or JSON, with their units and the formulas of
- * a part of figures.json, "run" or "cluster"; NULL: without formulas.  A value
- * that is not finite is null in JSON. */
+/* Append all figures as text, TSV or JSON; explain: with their units and the
+ * formulas of a part of figures.json, "run" or "cluster".  Text also says what
+ * a figure means if that part has it.  A value that is not finite is null in
+ * JSON. */
 void figures_put(struct buf *b, const struct figures *f, int format,
-    const char *formulas);
+    const char *part, int explain);
 /* Append v right-aligned in `columns` columns, then the unit of f, as text. */
 void figure_text(struct buf *b, const struct figure *f, double v, int columns);
 /* Append v in the base unit of f; "-" if it is not finite. */

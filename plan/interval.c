@@ -41,6 +41,7 @@ void
 add_interval(struct figures *f, const struct job *j)
 {
     const double step = figure_of(f, "step"), memory = figure_of(f, "memory");
+    const double allocated = figure_of(f, "allocated");
     const int known = j->m.time_high > 0.0, anchor = j->anchor > 0.0;
     /* measured / predicted time; with an anchor it holds 8 of 10 published runs
      * if another run of the same group is the anchor (96 runs in 6 groups) */
@@ -52,6 +53,8 @@ add_interval(struct figures *f, const struct job *j)
     buf_release(&b);
     figure_add(f, "likely.step.low", step * low);
     figure_add(f, "likely.step.high", step * high);
+    figure_add(f, "likely.allocated.low", allocated * j->m.memory_low);
+    figure_add(f, "likely.allocated.high", allocated * j->m.memory_high);
     figure_add(f, "likely.memory.low", memory * j->m.memory_low);
     figure_add(f, "likely.memory.high", memory * j->m.memory_high);
     figure_add(f, "extrapolates", (double)reasons);

@@ -221,8 +221,9 @@ void
 predict_memory(struct figures *f, const struct job *j)
 {
     const struct held h = fullest_rank(j);
-    const size_t total = f->n;
+    struct figure *const total = f->f + f->n;
 
+    figure_add(f, "allocated", 0.0);
     figure_add(f, "memory", 0.0);
     figure_add(f, "memory.weights", h.weights);
     figure_add(f, "memory.gradients", h.gradients);
@@ -232,7 +233,8 @@ predict_memory(struct figures *f, const struct job *j)
     figure_add(f, "memory.logits", h.logits);
     if (j->teacher.L > 0)
         add_teacher_memory(f, j);
+    total[0].v = figure_sum(f, "memory.");
     figure_add(f, "memory.reserve",
-        1e9 * j->m.reserve_gb + j->m.reserve_share * figure_sum(f, "memory."));
-    f->f[total].v = figure_sum(f, "memory.");
+        1e9 * j->m.reserve_gb + j->m.reserve_share * total[0].v);
+    total[1].v = figure_sum(f, "memory.");
 }

@@ -7,7 +7,9 @@
 
 #include <stddef.h>
 
-/* Add the figures "memory" and "memory.*", bytes. */
+/* Add the figures "allocated", "memory" and "memory.*", bytes: what a framework
+ * allocates for tensors; what the device needs, with contexts, libraries and
+ * fragments; the parts of the latter. */
 void predict_memory(struct figures *f, const struct job *j);
 
 /* The part of the model that a rank has.  Pipeline ranks divide the blocks by

@@ -15,10 +15,12 @@ void predict(struct figures *f, const struct job *j);
 /* How far published runs are from their predictions, and in which ways this run
  * differs from all of them: interval.c. */
 
-/* Add the figures "likely.step.*" (seconds) and "likely.memory.*" (bytes): the
- * ranges in which 8 of 10 published runs would lie.  Add "extrapolates", the
- * number of reasons why this run may lie outside of them.  *f must have the
- * figures "step" and "memory". */
+/* Add the figures "likely.step.*" (seconds), "likely.allocated.*" and
+ * "likely.memory.*" (bytes): the ranges in which 8 of 10 published runs would
+ * lie; too few runs publish what was allocated, so that range has the shares of
+ * memory.  Add "extrapolates", the number of reasons why this run may lie
+ * outside of them.  *f must have the figures "step", "allocated" and
+ * "memory". */
 void add_interval(struct figures *f, const struct job *j);
 /* Append the reasons that "extrapolates" counts, separated by commas.  Returns
  * their number. */

@@ -31,7 +31,7 @@ print_process(const struct process *p, int explain)
     dist_end();
     if (rank > 0)
         return;
-    figures_put(&b, &f, p->in.format, explain ? "run" : NULL);
+    figures_put(&b, &f, p->in.format, "run", explain);
     if (p->in.format == FORMAT_TEXT &&
         figure_of(&f, "memory") > (double)plan_limit())
         note("this machine (or its cgroup) has only %.1f GB",

@@ -20,6 +20,7 @@ static const struct shown {
     { "speed.rank", "Speed of a rank", "tokens/s", 1.0 },
     { "efficiency", "Efficiency", "of the first row, %", 100.0 },
     { "mfu", "Share of peak", "MFU, %", 100.0 },
+    { "allocated", "Memory that the framework allocates", "GB", 1e-9 },
     { "memory", "Memory of the fullest rank", "GB", 1e-9 },
     { "full", "Memory of a device that is used", "%", 100.0 },
     { "bubble", "Bubble", "% of a step", 100.0 },

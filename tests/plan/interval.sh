@@ -32,6 +32,10 @@ near 'the least likely memory is that of published runs' \
     "$(value likely.memory.low)" "$(by "$(value memory) / 2")"
 near 'the most likely memory is that of published runs' \
     "$(value likely.memory.high)" "$(by "$(value memory) * 2")"
+near 'the least likely allocation has the share of memory' \
+    "$(value likely.allocated.low)" "$(by "$(value allocated) / 2")"
+near 'the most likely allocation has the share of memory' \
+    "$(value likely.allocated.high)" "$(by "$(value allocated) * 2")"
 
 # --- what is extrapolated
 job
