@@ -2,6 +2,7 @@
 #include "stream_base.h"
 #include "base/mem.h"
 #include "cli/die.h"
+#include "format/json.h"
 #include "format/targets.h"
 #include "kern/kern.h"
 
@@ -54,6 +55,25 @@ head_alone(struct model *m, const struct st_tensor *h, const void *data)
         .stride = h->nbytes / h->shape[0] };
 }
 
+/* The cap of the teacher's logits, which its states do not have yet: from its
+ * config.json in the message.  0: none. */
+static double
+logit_cap(const struct eval *e, const struct msg *m)
+{
+    const char *text = st_meta(&m->st, "config");
+    json_t *j = NULL;
+    struct config c;
+    struct err err;
+
+    if (text == NULL)
+        return 0.0;
+    if ((j = js_parse(text, strlen(text), &err)) == NULL ||
+        config_from_json(&c, j, &err) < 0)
+        die(EX_INPUT, "%s: config of the teacher: %s", e->input, err.msg);
+    json_decref(j);
+    return c.final_cap;
+}
+
 void
 stream_base_head(struct eval *e, const struct msg *m)
 {
@@ -77,6 +97,7 @@ stream_base_head(struct eval *e, const struct msg *m)
     t->head = xmalloc(h->nbytes);
     memcpy(t->head, h->data, h->nbytes);
     head_alone(base, h, t->head);
+    base->c.final_cap = logit_cap(e, m);
     t->targets.kind = TARGETS_FINAL;
     t->targets.width = h->shape[1];
 }

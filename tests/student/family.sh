@@ -4,7 +4,7 @@
 . "$top/tests/lib/train.sh"
 
 batches 6 >b || exit 1
-for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3; do
+for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite; do
     # windows shorter than the rows, where the family has any
     act='"hidden_act": "silu"'
     windows='"sliding_window": 9,'
@@ -16,8 +16,9 @@ for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3; do
     gemma2)
         act='"hidden_activation": "gelu_pytorch_tanh"'
         windows="$windows\"query_pre_attn_scalar\": 12,
-            \"final_logit_softcapping\": 5,"
+            \"final_logit_softcapping\": 0.5,"
         ;;
+    granite) windows='"logits_scaling": 4,' ;;
     gemma*)
         act='"hidden_activation": "gelu_pytorch_tanh"'
         windows="$windows\"sliding_window_pattern\": 3,
@@ -48,6 +49,12 @@ for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3; do
         student -q -m $d/all -o $d/self --steps 1"
     ok "a teacher of itself leaves no KL in $family" awk -F '\t' 'NR > 1 {
         exit !($6 < 1e-6 && $7 < 1e-6) }' "$d/self/metrics.tsv"
+    ok "evalppl reads a $family teacher's states" sh -c "teacher -q -m $d/all --final \
+        --dtype f32 b | evalppl -q -m $d/all --recorded --format tsv >recorded"
+    ok "a teacher of itself leaves no KL in its states in $family" awk -F '\t' '
+        $1 == "model" { for (i = 1; i <= NF; i++) if ($i == "kl") at = i }
+        at && $2 == "(all)" { n++; bad += !($at < 1e-6 && -$at < 1e-6) }
+        END { exit !(n == 2 && !bad) }' recorded
     ok "evalppl judges the student of $family" evalppl -q -m "$d/kd" --base "$d/all" b
     ok "generate writes a text with $family" generate run -q -m "$d/kd" 'the' -n 4
 done
