@@ -73,10 +73,11 @@ again_tell(const struct student *s)
         note("%s: to go on, begin with stream --resume %s, and end with: %s",
             run, quoted, command.p);
     else
-        note("%s: to go on, %s%s: %s", run,
+        note("%s: to go on, %s%s%s: %s", run,
             s->a->resume != NULL ? "give the same command again"
                                  : "give --resume too",
-            named ? "" : ", with the same input", command.p);
+            named ? "" : ", with the same input",
+            s->ranks.n > 1 ? ", on any number of ranks" : "", command.p);
     buf_release(&command);
     free(quoted);
 }

@@ -45,6 +45,18 @@ choose_run(struct args *a, const char *name)
             "too");
 }
 
+/* Refuse two outputs that are one file.  Of the files of --comm-log only one
+ * has a name that a timeline would have. */
+static void
+check_outputs(const struct args *a)
+{
+    char *log = a->comm_log != NULL ? xasprintf("%s.json", a->comm_log) : NULL;
+
+    out_differ("-o", a->run, "--timeline", a->timeline, "--comm-log", log,
+        NULL);
+    free(log);
+}
+
 /* With an adapter, refuse options that do not go with it; without one, refuse
  * options that need it. */
 static void
@@ -139,7 +151,7 @@ command_main(int argc, char **argv, const struct command *c, const char *about)
     opt_changes(&changes, c->options, run_card_own);
     s.changes = changes.p;
     choose_run(a, c->name);
-    out_differ("-o", a->run, "--timeline", a->timeline, NULL);
+    check_outputs(a);
     c->check(&s);
     choose_common(&s, a);
     prog_catch_stop();

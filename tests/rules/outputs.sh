@@ -35,6 +35,8 @@ refused 'prune vocab: model and report' -o --report prune vocab -m none -o a --r
 refused 'prune search: choice and log' -o --log \
     prune search -m none -o a --log a --ratio 0.5
 refused 'student: run and timeline' -o --timeline student -m none -o a --timeline a
+refused 'student: timeline and log of messages' --timeline --comm-log \
+    student -m none -o a --timeline b.json --comm-log b
 refused 'student dpo: timeline and stored references' --store-reference --timeline \
     student dpo -m none -o a --timeline b --store-reference b
 ls >left

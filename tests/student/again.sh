@@ -7,7 +7,7 @@
 cp "$top/tests/golden/gguf/f32.gguf" m.gguf || exit 1
 tokenize -q -t m.gguf "$top"/corpus/en.jsonl "$top"/corpus/de.jsonl \
     -o docs && shard write -q -o data docs || fail 'shards'
-batches() { stream -q -T 32 -B 2 -s 1 --batches 300 "$@" data; }
+batches() { stream -q -T 32 -B 2 -s 1 --batches 300 data; }
 file="it's \$1 \"file\""
 batches >"$file" && shard write -q -o folder "$file" || fail 'batches'
 ok 'an undisturbed run' student -q -m m.gguf -o whole --lr 3e-4 "$file"
@@ -20,11 +20,11 @@ stopped() {
     "$@" <&3 &
     pid=$!
     until [ "$(sed -n '$=' "$run/metrics.tsv" 2>/dev/null)" -gt 3 ] 2>/dev/null ||
-        ! kill -0 $pid 2>/dev/null; do
+        ! kill -0 "$pid" 2>/dev/null; do
         :
     done
-    kill $pid
-    wait $pid
+    kill "$pid"
+    wait "$pid"
 }
 # printed RUN: the command that the messages in err end with
 printed() {
@@ -107,7 +107,7 @@ mkdir killed/step-999.tmp killed/mine.tmp
 : >killed/mine.tmp/file
 printed killed >command
 ok 'the run goes on' sh ./command
-kill $living
+kill "$living"
 ls killed >left
 unlike 'files and folders of dead processes are gone' \
     'options.json.tmp|best.tmp|step-999' left
