@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 /* Send the text of rank `rank` to all ranks; returns it, malloc'd. */
@@ -85,4 +86,38 @@ dist_alike(const struct dist_group *g, const char *text, int code,
     free(first);
     free(other);
     return -1;
+}
+
+/* A file, and its hash. */
+struct hashed {
+    uint64_t device, inode; /* 0, 0: there is no such file */
+    char hex[33];
+};
+
+int
+dist_hash(const char *path,
+    int (*hash)(const char *path, char hex[33], struct err *e), char hex[33],
+    struct err *e)
+{
+    const struct dist_group *node = dist_node();
+    struct hashed own = { 0 }, first;
+    struct stat st;
+
+    if (path != NULL && stat(path, &st) == 0) {
+        own.device = (uint64_t)st.st_dev;
+        own.inode = (uint64_t)st.st_ino;
+    }
+    if (node->rank == 0 && path != NULL && hash(path, own.hex, e) < 0)
+        return -1;
+    first = own;
+    dist_broadcast(node, &first, sizeof first, 0);
+    if (path == NULL)
+        *own.hex = '\0';
+    else if (first.inode != 0 && first.inode == own.inode &&
+        first.device == own.device)
+        memcpy(own.hex, first.hex, sizeof own.hex);
+    else if (hash(path, own.hex, e) < 0)
+        return -1;
+    memcpy(hex, own.hex, sizeof own.hex);
+    return 0;
 }

@@ -72,6 +72,12 @@ hash_open(int fd, const char *path, uint64_t size, char hex[33], struct err *e)
     return n < 0 ? -1 : 0;
 }
 
+void
+ckpt_hash_bytes(const void *p, size_t n, char hex[33])
+{
+    to_hex(XXH3_128bits(p, n), hex);
+}
+
 int
 ckpt_hash(const char *path, char hex[33], struct err *e)
 {
@@ -96,7 +102,9 @@ has_suffix(const char *name, const char *end)
 static int
 is_model_part(const char *name)
 {
-    return strcmp(name, "config.json") == 0 || has_suffix(name, ".safetensors");
+    return strcmp(name, "config.json") == 0 ||
+        strcmp(name, "adapter_config.json") == 0 ||
+        has_suffix(name, ".safetensors");
 }
 
 /* Hash a GGUF, or, if it is split, the hashes of its parts. */
@@ -113,7 +121,7 @@ hash_gguf(const char *path, char hex[33], struct err *e)
         if ((r = ckpt_hash(f.name[i], hex, e)) == 0)
             buf_addf(&all, "%s\n", hex);
     if (r == 0 && f.n > 1)
-        to_hex(XXH3_128bits(all.p, all.n), hex);
+        ckpt_hash_bytes(all.p, all.n, hex);
     buf_release(&all);
     gguf_close(&f);
     return r;
@@ -140,7 +148,7 @@ ckpt_hash_model(const char *path, char hex[33], struct err *e)
             buf_addf(&all, "%s %s\n", hex, l.name[i]);
         free(file);
     }
-    to_hex(XXH3_128bits(all.p, all.n), hex);
+    ckpt_hash_bytes(all.p, all.n, hex);
     dir_list_release(&l);
     buf_release(&all);
     return r;

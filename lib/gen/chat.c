@@ -2,6 +2,7 @@
 #include "gen/chat.h"
 
 #include "base/io.h"
+#include "format/ckpt.h"
 #include "format/json.h"
 #include "gen/chat_training.h"
 #include "model/tokfile.h"
@@ -138,6 +139,42 @@ chat_open(const char *model, const char *file, struct err *e)
     c->takes_parts = 1;
     c->takes_parts = parts_are_printed(c);
     return c;
+}
+
+/* Append the JSON text of v, which this frees. */
+static void
+add_json(struct buf *b, json_t *v)
+{
+    char *text = json_dumps(v, JSON_SORT_KEYS | JSON_ENCODE_ANY);
+
+    buf_adds(b, text);
+    free(text);
+    json_decref(v);
+}
+
+void
+chat_hash(const char *model, const char *file, char hex[33])
+{
+    struct err e;
+    json_t *config = tokenizer_config(model, &e);
+    json_t *own = json_object_get(config, "chat_template");
+    struct buf all = { 0 };
+    char *text = NULL;
+    size_t n;
+
+    if (config != NULL && file == NULL && own != NULL)
+        add_json(&all, json_incref(own));
+    if (config != NULL && file != NULL &&
+        io_slurp(file, TEMPLATE_MAX, &text, &n, &e) == 0)
+        buf_add(&all, text, n);
+    *hex = '\0';
+    if (all.n > 0) {
+        add_json(&all, special_tokens(config));
+        ckpt_hash_bytes(all.p, all.n, hex);
+    }
+    buf_release(&all);
+    free(text);
+    json_decref(config);
 }
 
 void

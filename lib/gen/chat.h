@@ -27,6 +27,9 @@ struct chat;
  */
 struct chat *chat_open(const char *model, const char *file, struct err *e);
 void chat_free(struct chat *c);
+/* XXH3-128, as 32 hex digits, of what chat_open reads: the template, and the
+ * texts of special tokens.  "" if there is no template. */
+void chat_hash(const char *model, const char *file, char hex[33]);
 
 /*
  * Replace c's template by one that marks the assistant's words, for training.
