@@ -67,8 +67,11 @@ put_model_object(struct buf *out, const struct api *api)
     buf_addf(out,
         ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"retort\","
         "\"max_model_len\":%zu,\"meta\":{\"n_vocab\":%zu,"
-        "\"tokenizer\":\"%s\"}}",
+        "\"tokenizer\":\"%s\"",
         api->created, api->bounds.context, api->bounds.V, tokenizer);
+    if (*api->taught != '\0')
+        buf_addf(out, ",\"targets\":\"%s\"", api->taught);
+    buf_adds(out, "}}");
 }
 
 static void

@@ -17,6 +17,7 @@ struct api {
     struct metrics *metrics;
     size_t target_tokens; /* largest number of tokens in a row of /v1/targets;
                            * 0: the server refuses requests for it */
+    char taught[33];      /* hash of what targets depend on; "": not known */
     uint64_t seed;        /* a request without a seed gets one derived from
                            * this seed and the request's number */
     long long created;    /* start of the server, seconds since 1970 */

@@ -6,6 +6,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "dist/dist.h"
+#include "format/ckpt.h"
 #include "model/adapter_file.h"
 #include "model/compute.h"
 #include "model/forward_kv.h"
@@ -157,6 +158,22 @@ model_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : copy;
 }
 
+/* Hash what the answers to /v1/targets depend on: model, adapter, --compute. */
+static void
+hash_taught(const struct serve_args *a, char hash[33])
+{
+    char model[33], adapter[33] = "";
+    struct buf b = { 0 };
+    struct err e;
+
+    if (ckpt_hash_model(a->model, model, &e) < 0 ||
+        (a->adapter != NULL && ckpt_hash_model(a->adapter, adapter, &e) < 0))
+        die_err(&e);
+    buf_addf(&b, "%s %s %s", model, adapter, compute_names[a->compute]);
+    ckpt_hash_bytes(b.p, b.n, hash);
+    buf_release(&b);
+}
+
 static void
 fill_api(struct server *s, const struct serve_args *a)
 {
@@ -175,6 +192,8 @@ fill_api(struct server *s, const struct serve_args *a)
     api->queue = queue_new(&b, http_wake);
     api->metrics = metrics_new(api->bounds.model, s->limits.longest);
     api->target_tokens = a->targets;
+    if (a->targets > 0)
+        hash_taught(a, api->taught);
     api->seed = a->seed;
     api->created = (long long)time(NULL);
 }

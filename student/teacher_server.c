@@ -98,6 +98,7 @@ check_server_model(struct teacher_server *t, const char *tokenizer,
             "teacher with the same",
             t->url);
     t->V = (size_t)V;
+    snprintf(t->hash, sizeof t->hash, "%s", js_text_of(meta, "targets"));
     json_decref(j);
 }
 
