@@ -68,7 +68,8 @@ deal_streams(struct teacher *t)
 static void
 check_same_options(const struct teacher *t)
 {
-    static const char *const own[] = { "threads", "cpus", "numa", NULL };
+    static const char *const own[] = { "threads", "cpus", "numa", "model",
+        "student", "student-tokenizer", NULL };
     struct buf b = { 0 };
     struct err e;
 
@@ -83,18 +84,36 @@ check_same_options(const struct teacher *t)
 void
 rank_same_model(const struct teacher *t)
 {
-    const struct dist_group *node = dist_node();
-    char text[60] = "--model\t", *hash = text + strlen(text);
+    char hash[33], *text;
     struct err e;
 
     if (dist_world()->n == 1)
         return;
-    /* one rank of a node hashes the model: all its ranks name the same file */
-    if (node->rank == 0 && ckpt_hash_model(t->a->model, hash, &e) < 0)
+    if (dist_hash(t->a->model, ckpt_hash_model, hash, &e) < 0)
         die_err(&e);
-    dist_broadcast(node, hash, 33, 0);
+    text = xasprintf("--model\t%s\n", hash);
     if (dist_alike(dist_world(), text, EX_USAGE, &e) < 0)
         die_err(&e);
+    free(text);
+}
+
+void
+rank_same_student(const struct teacher *t)
+{
+    struct buf b = { 0 };
+    struct err e;
+
+    if (dist_world()->n == 1)
+        return;
+    buf_addf(&b, "--student-tokenizer\t%s\n--student\tthe blocks",
+        t->student != NULL ? student_tokenizer_hash(t->student) : "none");
+    for (size_t i = 0; i < t->m.c.L; i++)
+        if (t->tap[i])
+            buf_addf(&b, " %zu", i);
+    buf_addc(&b, '\n');
+    if (dist_alike(dist_world(), b.p, EX_USAGE, &e) < 0)
+        die_err(&e);
+    buf_release(&b);
 }
 
 void

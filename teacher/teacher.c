@@ -127,6 +127,7 @@ main(int argc, char **argv)
     if (a.student_tokenizer != NULL)
         open_student_tokenizer(&t);
     choose_taps(&t);
+    rank_same_student(&t);
     rank_share(&t);
     /* with --shard one rank of a node checks the whole model */
     if ((t.shard == NULL || dist_node()->rank == 0) &&

@@ -40,6 +40,16 @@ teacher='teacher -q -j 1 --mpi -o kd'
             export RETORT_NODE; b=\$PWD/b; cd own.\$r
             teacher -q -j 1 --mpi -o ../kd -m teacher $how \$b"
     done
+    # a student whose tokenizer has two ids exchanged, others on each rank
+    cp -r tok own.0
+    cp -r tok own.1
+    sed 's/^"A":35,/"A":36,/; s/^"B":36,/"B":35,/' tok/tokenizer.json \
+        >own.0/tok/tokenizer.json
+    sed 's/^"B":36,/"B":37,/; s/^"C":37,/"C":36,/' tok/tokenizer.json \
+        >own.1/tok/tokenizer.json
+    refused --student-tokenizer "another student's tokenizer" \
+        'b=$PWD/b; cd own.$r && exec teacher -q -j 1 --mpi -o ../kd \
+            -m ../teacher --top 4 --student-tokenizer tok $b'
 }
 # shellcheck disable=SC2016
 ok 'ranks may have other numbers of threads' mpirun -n 2 sh -c \
