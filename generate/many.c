@@ -14,28 +14,59 @@
 /* Read prompts while fewer than WINDOW * at_once texts are pending. */
 enum { WINDOW = 8 };
 
-/* The next text that the output does not have yet, or NULL. */
+/* The text of the output's last line, if it has to be made again; else NULL. */
+static struct written *
+take_proof(struct many *r)
+{
+    struct written *t = r->before;
+
+    r->before = NULL;
+    if (t == NULL)
+        return NULL;
+    t->proof = output_unproven(r->output) != NULL;
+    if (t->proof)
+        return t;
+    written_free(t);
+    return NULL;
+}
+
+/* Pass over a text that the output has. */
+static void
+pass_text(struct many *r, struct written *t)
+{
+    r->texts++;
+    r->done += 1.0 / (double)t->prompt->params.n;
+    progress_from(r->done);
+    if (r->before != NULL)
+        written_free(r->before);
+    r->before = t;
+}
+
+/* The next text to make, or NULL. */
 static struct written *
 next_text(struct many *r)
 {
-    while (r->next != NULL) {
-        struct written *t = written_new(r->next, r->choice++);
-        json_t *known = written_begin(t);
-        const int has = output_has(r->output, known);
+    struct written *t = r->held, *proof;
 
+    r->held = NULL;
+    while (t == NULL && r->next != NULL) {
+        struct written *one = written_new(r->next, r->choice++);
+        json_t *known = written_begin(one);
+
+        if (output_has(r->output, known))
+            pass_text(r, one);
+        else
+            t = one;
         json_decref(known);
         if (r->choice == r->next->params.n) {
             r->next = prompts_next(r->prompts);
             r->choice = 0;
         }
-        if (!has)
-            return t;
-        r->texts++;
-        r->done += 1.0 / (double)t->prompt->params.n;
-        progress_from(r->done);
-        written_free(t);
     }
-    return NULL;
+    if ((proof = take_proof(r)) == NULL)
+        return t;
+    r->held = t;
+    return proof;
 }
 
 static void
@@ -65,11 +96,15 @@ write_ended(struct many *r)
 
         buf_clear(&line);
         written_line(t, r->tok, &line);
-        buf_addc(&line, '\n');
-        output_line(r->output, line.p, line.n);
-        r->texts++;
+        if (t->proof) {
+            output_prove(r->output, line.p);
+        } else {
+            buf_addc(&line, '\n');
+            output_line(r->output, line.p, line.n);
+            r->texts++;
+            r->done += 1.0 / (double)t->prompt->params.n;
+        }
         r->tokens += (double)t->ids.n;
-        r->done += 1.0 / (double)t->prompt->params.n;
         snprintf(extra, sizeof extra, "%.0f tokens", r->tokens);
         progress_at(r->done, extra);
         r->first = t->next;

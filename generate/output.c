@@ -1,5 +1,6 @@
 /* Lines of generate run; see output.h. */
 #include "output.h"
+#include "made_with.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -16,21 +17,25 @@
 
 struct output {
     const char *path;
+    const json_t *made;
     int fd;      /* of the file */
     FILE *had;   /* lines of earlier runs; NULL: all were read */
     off_t whole; /* bytes of the complete lines read so far */
     size_t lines;
-    char *line;
+    char *line; /* the line read last */
     size_t cap;
+    struct buf last; /* the last complete line, if it is unproven */
+    int unproven;    /* 1: no record says how the lines were made */
 };
 
 struct output *
-output_open(const char *path)
+output_open(const char *path, const json_t *made)
 {
     struct output *o = xcalloc(1, sizeof *o);
     struct stat st;
 
     o->path = path;
+    o->made = made;
     if (path == NULL)
         return o;
     /* opening a FIFO might wait for ever */
@@ -76,13 +81,52 @@ output_has(struct output *o, const json_t *known)
                 "%s: line %zu: is of another prompt or seed: repeat the "
                 "options of the first run, or give another file",
                 o->path, o->lines);
+        buf_clear(&o->last);
+        buf_add(&o->last, o->line, (size_t)n - 1);
         return 1;
     }
+    if (o->lines == 0)
+        made_with_write(o->made, o->path);
+    else
+        o->unproven = !made_with_compare(o->made, o->path);
     if (ferror(o->had) || ftruncate(o->fd, o->whole) != 0 ||
         lseek(o->fd, o->whole, SEEK_SET) < 0)
         die(EX_SYS, "%s:", o->path);
     o->had = NULL;
     return 0;
+}
+
+/* Die if the file has lines of further texts. */
+static void
+refuse_more(struct output *o)
+{
+    if (o->had != NULL && getline(&o->line, &o->cap, o->had) > 0)
+        die(EX_USAGE,
+            "%s: line %zu: is of no prompt: repeat the options of the first "
+            "run, or give another file",
+            o->path, o->lines + 1);
+}
+
+const char *
+output_unproven(struct output *o)
+{
+    refuse_more(o);
+    if (o->had != NULL && o->lines > 0)
+        o->unproven = !made_with_compare(o->made, o->path);
+    return o->unproven ? o->last.p : NULL;
+}
+
+void
+output_prove(struct output *o, const char *line)
+{
+    if (strcmp(line, o->last.p) != 0)
+        die(EX_USAGE,
+            "%s: line %zu: was made with another model or other options, "
+            "which would give another text; repeat those of the first run, or "
+            "give another file",
+            o->path, o->lines);
+    made_with_write(o->made, o->path);
+    o->unproven = 0;
 }
 
 void
@@ -97,13 +141,10 @@ output_line(struct output *o, const char *line, size_t n)
 void
 output_close(struct output *o)
 {
-    if (o->had != NULL && getline(&o->line, &o->cap, o->had) > 0)
-        die(EX_USAGE,
-            "%s: line %zu: is of no prompt: repeat the options of the first "
-            "run, or give another file",
-            o->path, o->lines + 1);
+    refuse_more(o);
     if (o->path != NULL && (io_fsync(o->fd) < 0 || close(o->fd) != 0))
         die(EX_SYS, "%s:", o->path);
+    buf_release(&o->last);
     free(o->line);
     free(o);
 }

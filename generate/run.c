@@ -1,6 +1,7 @@
 /* generate run: continue a prompt, the prompts of a file, or none. */
 #include "run.h"
 #include "common.h"
+#include "made_with.h"
 #include "many.h"
 #include "output.h"
 #include "prompts.h"
@@ -24,6 +25,7 @@ struct run_args {
     struct tm day; /* --date, read */
     struct opt_list stop;
     size_t length, at_once, count, logprobs, cache, slice;
+    const struct opt *options;
 };
 
 static void
@@ -114,6 +116,15 @@ open_run_tokenizer(const struct run_args *a, const struct model *m)
     return tok;
 }
 
+/* The object that FILE.options.json keeps; NULL without --resume. */
+static json_t *
+describe_texts(const struct run_args *a, const struct tokenizer *tok)
+{
+    const struct made_from from = { a->model, a->how.adapter, a->template };
+
+    return a->resume != NULL ? made_with(&from, tok, a->options) : NULL;
+}
+
 static void
 run_prompts(const struct run_args *a, const struct model *m,
     const struct packed *packed, struct pool *pool)
@@ -152,9 +163,12 @@ run_prompts(const struct run_args *a, const struct model *m,
     const double start = clock_now();
 
     if (a->prompt == NULL) {
-        many.output = output_open(a->resume);
+        json_t *made = describe_texts(a, tok);
+
+        many.output = output_open(a->resume, made);
         many_run(&many);
         output_close(many.output);
+        json_decref(made);
     } else {
         many.texts = 1.0;
         many.tokens = run_one(a, &many);
@@ -233,6 +247,7 @@ run_main(int argc, char **argv)
     struct packed *packed;
     struct pool *pool;
 
+    a.options = options;
     a.prompt = opt_parse(argc, argv, options, "continue prompts with a model",
         "[prompt]", 0, 1, NULL)[0];
     check_args(&a);

@@ -1,0 +1,101 @@
+/* FILE.options.json of generate run; see made_with.h. */
+#include "made_with.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "cli/die.h"
+#include "cli/opt_values.h"
+#include "format/ckpt.h"
+#include "format/json.h"
+#include "gen/chat.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Options that change no text, or are compared otherwise: contents by their
+ * hashes, prompts and seed in each line. */
+static const char *const aside[] = { "model", "adapter", "tokenizer",
+    "template", "prompts", "field", "seed", "count", "resume", "draft",
+    "guesses", "at-once", "cache", "slice", "threads", "cpus", "numa", NULL };
+
+/* Set the hash of the model or adapter at path, or null. */
+static void
+set_hash(json_t *j, const char *name, const char *path)
+{
+    char hash[33];
+    struct err e;
+
+    if (path != NULL && ckpt_hash_model(path, hash, &e) < 0)
+        die_err(&e);
+    json_object_set_new(j, name,
+        path != NULL ? json_string(hash) : json_null());
+}
+
+json_t *
+made_with(const struct made_from *from, const struct tokenizer *tok,
+    const struct opt *options)
+{
+    json_t *j = opt_values(options);
+    char hash[33];
+
+    for (size_t i = 0; aside[i] != NULL; i++)
+        json_object_del(j, aside[i]);
+    set_hash(j, "model", from->model);
+    set_hash(j, "adapter", from->adapter);
+    tok_hash(tok, hash);
+    json_object_set_new(j, "tokenizer", json_string(hash));
+    chat_hash(from->model, from->template, hash);
+    json_object_set_new(j, "template", json_string(hash));
+    return j;
+}
+
+#define SHOWN (JSON_ENCODE_ANY | JSON_REAL_PRECISION(6))
+
+/* A member that one of the objects lacks is an option of another version. */
+static void
+compare_made(const char *path, const json_t *was, const json_t *is)
+{
+    const char *name;
+    json_t *v;
+
+    json_object_foreach((json_t *)(uintptr_t)is, name, v)
+    {
+        const json_t *w = json_object_get(was, name);
+
+        if (w != NULL && !json_equal(w, v))
+            die(EX_USAGE,
+                "%s: was begun otherwise: --%s is %s, not %s; repeat the "
+                "options of the first run, or give another file",
+                path, name, json_dumps(v, SHOWN), json_dumps(w, SHOWN));
+    }
+}
+
+int
+made_with_compare(const json_t *made, const char *path)
+{
+    char *file = xasprintf("%s.options.json", path);
+    const int there = io_exists(file);
+    struct err e;
+
+    if (there) {
+        json_t *was = js_load(file, JS_MAX, &e);
+
+        if (was == NULL)
+            die_err(&e);
+        compare_made(path, was, made);
+        json_decref(was);
+    }
+    free(file);
+    return there;
+}
+
+void
+made_with_write(const json_t *made, const char *path)
+{
+    char *file = xasprintf("%s.options.json", path);
+    struct err e;
+
+    if (js_save(made, file, &e) < 0)
+        die_err(&e);
+    free(file);
+}
