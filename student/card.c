@@ -52,7 +52,7 @@ run_card_write(const struct student *s, struct err *e)
     struct buf scores = { 0 };
     struct card card = { .by = by,
         .from = s->a->model,
-        .hash = s->model_hash,
+        .hash = depends_value(s, "model"),
         .teacher = s->feed.taught ? s->feed.head_hash : NULL,
         .tag = s->feed.taught ? "distillation" : NULL,
         .relation = s->t.adapter != NULL ? "adapter" : "finetune",

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "cli/die.h"
+#include "cli/opt_values.h"
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
@@ -144,7 +145,7 @@ command_main(int argc, char **argv, const struct command *c, const char *about)
 
     s.command = c;
     s.a = a;
-    s.defaults = record_values(c->options);
+    s.defaults = opt_values(c->options);
     again_command(argc, argv, c->word, s.typed);
     input = opt_parse(argc, argv, c->options, about != NULL ? about : c->about,
         c->operand, 0, 1, NULL);

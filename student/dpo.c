@@ -5,6 +5,7 @@
 #include "reference.h"
 #include "pair_references.h"
 #include "student.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/number.h"
@@ -198,16 +199,13 @@ batch_pairs(size_t k)
     return left < B ? left : B;
 }
 
-/* Compute the reference's log probabilities of all pairs now, and write them to
- * the file `store`. */
+/* With --store-reference, compute the reference's log probabilities of all
+ * pairs, and write them to that file. */
 static void
-store_references(const struct student *s)
+store_references(struct student *s)
 {
-    if (dpo.pairs.given)
-        die(EX_USAGE,
-            "--store-reference %s: all pairs have log probabilities of a "
-            "reference already: leave it out",
-            store);
+    if (store == NULL)
+        return;
     pair_references_write(&dpo.pairs, dpo.reference, &s->ranks, store);
     reference_close(dpo.reference);
     dpo.reference = NULL;
@@ -217,7 +215,7 @@ static void
 open_pairs(struct student *s, const char *input)
 {
     const char *name = reference != NULL ? reference : a.model;
-    const struct pairs_from from = { .file = input,
+    struct pairs_from from = { .file = input,
         .tokenizer = a.tokenizer != NULL ? a.tokenizer : a.model,
         .template = template,
         .date = date != NULL ? &day : NULL,
@@ -225,21 +223,26 @@ open_pairs(struct student *s, const char *input)
         .T = T,
         .records = store != NULL };
     struct inputs *in = &s->in;
-    struct err e;
 
+    /* pairs that have its log probabilities do not need it */
+    depends_on_model(s, "reference", io_exists(name) ? name : NULL);
+    from.reference = depends_value(s, "reference");
     pairs_open(&dpo.pairs, &from);
+    depends_on(s, "tokenizer", dpo.pairs.tokenizer);
+    depends_on(s, "template", dpo.pairs.template);
+    depends_on(s, "stream", dpo.pairs.hash);
+    if (dpo.pairs.given && store != NULL)
+        die(EX_USAGE,
+            "--store-reference %s: all pairs have log probabilities of a "
+            "reference already: leave it out",
+            store);
     B = B < dpo.pairs.n ? B : dpo.pairs.n;
     pair_batch_init(&dpo.batch, B, dpo.pairs.most);
     dpo.ref = xcalloc(B, sizeof *dpo.ref);
     dpo.logp = xcalloc(dpo.pairs.most, sizeof *dpo.logp);
-    if (!dpo.pairs.given) {
+    if (!dpo.pairs.given)
         dpo.reference =
             reference_open(name, s->t.m.c.V, dpo.pairs.most, s->pool);
-        if (ckpt_hash_model(name, in->teacher, &e) < 0)
-            die_err(&e);
-    }
-    if (store != NULL)
-        store_references(s);
     dpo.logp_loss = (struct logp_loss){ .row = pair_row };
     s->loss = (struct loss_opt){ .tau = 1.0, .logp = &dpo.logp_loss };
     in->name = input != NULL ? input : "<stdin>";
@@ -247,17 +250,9 @@ open_pairs(struct student *s, const char *input)
     in->accum = 1;
     in->T = in->longest = dpo.pairs.most;
     in->rows = s->st.step < in->batches ? B : 0;
-    memcpy(in->hash, dpo.pairs.hash, sizeof in->hash);
     memcpy(in->tokenizer, dpo.pairs.tokenizer, sizeof in->tokenizer);
     in->memory = dpo.pairs.ids.n * sizeof(uint32_t) +
         dpo.pairs.n * sizeof(struct pair) + 9 * B * dpo.pairs.most;
-}
-
-static void
-pair_lines(const struct student *s, struct buf *b)
-{
-    buf_addf(b, "the pairs\t%zu of hash %s\n", dpo.pairs.n, s->in.hash);
-    buf_addf(b, "--reference\t%s\n", s->in.teacher);
 }
 
 static void
@@ -329,7 +324,7 @@ static void
 place_pairs(struct student *s)
 {
     s->at.seq = s->st.step;
-    memcpy(s->at.chain, s->in.hash, sizeof s->at.chain);
+    memcpy(s->at.chain, dpo.pairs.hash, sizeof s->at.chain);
 }
 
 static void
@@ -343,7 +338,7 @@ close_pairs(struct student *s)
     free(dpo.logp);
 }
 
-static const struct command command = {
+const struct command dpo_command = {
     .name = "student dpo",
     .word = "dpo",
     .about = "train on pairs of completions, of which one is preferred",
@@ -355,7 +350,7 @@ static const struct command command = {
                "mean_token_accuracy\t",
     .check = check_dpo_options,
     .open = open_pairs,
-    .lines = pair_lines,
+    .begin = store_references,
     .planned = plan_reference,
     .gather = gather_pairs,
     .result = pair_result,
@@ -366,5 +361,5 @@ static const struct command command = {
 int
 dpo_main(int argc, char **argv)
 {
-    return command_main(argc, argv, &command, NULL);
+    return command_main(argc, argv, &dpo_command, NULL);
 }

@@ -142,7 +142,6 @@ static void
 open_grpo(struct student *s, const char *input)
 {
     struct grpo_run *r = xcalloc(1, sizeof *r);
-    struct err e;
 
     s->own = r;
     if (s->t.adapter != NULL && s->t.adapter->dropout > 0.0)
@@ -152,9 +151,9 @@ open_grpo(struct student *s, const char *input)
             "adapter_config.json",
             a.adapter != NULL ? a.adapter : a.run);
     rollout_open(&r->g.roll, s, &texts, input);
-    if (o.reference != NULL &&
-        ckpt_hash_model(o.reference, s->in.teacher, &e) < 0)
-        die_err(&e);
+    if (o.policy.beta > 0.0)
+        depends_on_model(s, "reference",
+            o.reference != NULL ? o.reference : a.model);
     grpo_begin(&r->g, s, &o);
     s->loss = (struct loss_opt){ .tau = texts.temperature, .logp = &r->g.loss };
 }
@@ -251,7 +250,7 @@ close_grpo(struct student *s)
     free(r);
 }
 
-static const struct command grpo_command = {
+const struct command grpo_command = {
     .name = "student grpo",
     .word = "grpo",
     .about = "train on texts that the student writes and programs judge",

@@ -7,7 +7,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
+#include "dist/alike.h"
 #include "dist/watch.h"
+#include "format/ckpt.h"
 #include "model/model.h"
 #include "train/plan.h"
 
@@ -92,8 +94,6 @@ open_teacher(struct on_policy *o, struct student *s)
             "--score-with %s: has another tokenizer than the student: take a "
             "teacher with the same",
             teacher);
-    if (ckpt_hash_model(teacher, s->in.teacher, &e) < 0)
-        die_err(&e);
     o->micro = plan_teacher_micro(0, o->roll.n, longest);
     o->fwd = fwd_new(m, s->pool, o->micro, longest);
     o->states =
@@ -117,6 +117,23 @@ open_server(struct on_policy *o, const struct student *s)
         .part = { { (const void *)t->ids, DT_U32, t->k },
             { (const void *)t->logp, DT_F32, t->k },
             { (const void *)t->lse, DT_F32, 2 } } };
+}
+
+/* The content of --score-with: of its model, or of the server's.  A server that
+ * does not tell it is known by its address. */
+static void
+depends_on_teacher(struct student *s, const struct on_policy *o)
+{
+    char hash[33];
+    struct err e;
+
+    if (dist_hash(o->remote ? NULL : teacher, ckpt_hash_model, hash, &e) < 0)
+        die_err(&e);
+    if (o->remote && *o->server.hash != '\0')
+        snprintf(hash, sizeof hash, "%s", o->server.hash);
+    else if (o->remote)
+        ckpt_hash_bytes(teacher, strlen(teacher), hash);
+    depends_on(s, "score-with", hash);
 }
 
 /* Set the targets of all rows: the teacher's final states, or its most probable
@@ -165,6 +182,7 @@ open_on_policy(struct student *s, const char *input)
         open_server(o, s);
     else
         open_teacher(o, s);
+    depends_on_teacher(s, o);
     /* undo the factor tau^2 of our KL, which TRL's loss does not have */
     s->loss = (struct loss_opt){ .w_kl = 1.0 / (tau * tau),
         .tau = tau,
@@ -269,7 +287,7 @@ close_on_policy(struct student *s)
     free(o);
 }
 
-static const struct command on_policy_command = {
+const struct command on_policy_command = {
     .name = "student on-policy",
     .word = "on-policy",
     .about = "distil a teacher on texts that the student writes",

@@ -47,9 +47,11 @@ refer_pairs(struct pairs *p, struct reference *r, const struct dist_group *g)
     free(all);
 }
 
-/* Write a pair's record with its reference log probabilities. */
+/* Write a pair's record with its reference log probabilities, and what they
+ * depend on. */
 static int
-write_record(struct io_out *o, const struct pair *p, struct err *e)
+write_record(struct io_out *o, const struct pair *p, json_t *made,
+    struct err *e)
 {
     char *line;
     int r;
@@ -58,6 +60,7 @@ write_record(struct io_out *o, const struct pair *p, struct err *e)
         json_real(p->reference[0]));
     json_object_set_new(p->record, "ref_rejected_logps",
         json_real(p->reference[1]));
+    json_object_set(p->record, "ref_made_with", made);
     if ((line = json_dumps(p->record, 0)) == NULL)
         mem_exhausted("a record");
     r = io_out_write(o, line, strlen(line), e);
@@ -78,7 +81,7 @@ pair_references_write(struct pairs *p, struct reference *r,
         return;
     ok = io_out_begin(&o, path, &e);
     for (size_t i = 0; i < p->n && ok == 0; i++)
-        ok = write_record(&o, &p->pair[i], &e);
+        ok = write_record(&o, &p->pair[i], p->made, &e);
     if (ok < 0 || io_out_commit(&o, &e) < 0)
         die_err(&e);
     note("%s: %zu pairs with log probabilities of the reference", path, p->n);

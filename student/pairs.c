@@ -20,7 +20,9 @@ struct pair_reader {
     const struct conversations *c;
     struct tok_scratch *s;
     struct tok_ids ids[2];
-    size_t left_out; /* pairs whose prompt fills a text */
+    size_t left_out;  /* pairs whose prompt fills a text */
+    struct err other; /* the first record whose log probabilities were made
+                       * otherwise; code 0: there is none */
 };
 
 /* The record's number `name`, or NAN. */
@@ -30,6 +32,34 @@ record_number(const json_t *record, const char *name)
     const json_t *x = json_object_get(record, name);
 
     return json_is_number(x) ? json_number_value(x) : (double)NAN;
+}
+
+/* Set *e if the record's log probabilities of a reference were made otherwise
+ * than this run would make them. */
+static void
+check_ref_made(const struct pairs *p, const json_t *record, struct err *e)
+{
+    const json_t *was = json_object_get(record, "ref_made_with");
+    const char *name;
+    json_t *v;
+
+    json_object_foreach(p->made, name, v)
+    {
+        const json_t *w = json_object_get(was, name);
+        char *before, *now;
+
+        if (w == NULL || json_equal(w, v))
+            continue;
+        before = json_dumps(w, JSON_ENCODE_ANY);
+        now = json_dumps(v, JSON_ENCODE_ANY);
+        err_set(e, EX_USAGE,
+            "ref_chosen_logps was made with another --%s: %s, and is %s now; "
+            "give the same, or pairs without log probabilities",
+            name, before, now);
+        free(before);
+        free(now);
+        return;
+    }
 }
 
 /* Append a pair whose texts are in r->ids. */
@@ -55,6 +85,8 @@ keep_pair(struct pair_reader *r, size_t prompt, json_t *record)
         for (size_t i = 0; i < pair->n[k]; i++)
             tok_ids_push(&p->ids, r->ids[k].v[i]);
     }
+    if (r->other.code == 0)
+        check_ref_made(p, record, &r->other);
     p->given &= isfinite(pair->reference[0]) && isfinite(pair->reference[1]);
     if (pair->n[0] + pair->n[1] > p->most)
         p->most = pair->n[0] + pair->n[1];
@@ -81,17 +113,23 @@ read_pair(struct pair_reader *r, const char *line, size_t n, struct err *e)
 static void
 read_lines(struct pair_reader *r, struct line_reader *l)
 {
+    size_t n, first_other = 0;
     struct err e;
     char *line;
-    size_t n;
     int k;
 
-    while ((k = lines_next(l, &line, &n, &e)) > 0)
+    while ((k = lines_next(l, &line, &n, &e)) > 0) {
         if (read_pair(r, line, n, &e) < 0)
             die(e.code, "%s: line %zu: %s", lines_name(l), lines_number(l),
                 e.msg);
+        if (r->other.code != 0 && first_other == 0)
+            first_other = lines_number(l);
+    }
     if (k < 0)
         die_err(&e);
+    if (first_other > 0 && r->p->given)
+        die(r->other.code, "%s: line %zu: %s", lines_name(l), first_other,
+            r->other.msg);
 }
 
 /* Point the pairs to their ids, and hash everything. */
@@ -122,6 +160,20 @@ settle_pairs(struct pairs *p)
     XXH3_freeState(h);
 }
 
+/* Set p->made. */
+static void
+set_made(struct pairs *p, const struct pairs_from *from)
+{
+    char day[40];
+
+    p->made = json_pack("{s:I, s:s, s:s}", "length", (json_int_t)from->T,
+        "tokenizer", p->tokenizer, "template", p->template);
+    if (*from->reference != '\0')
+        json_object_set_new(p->made, "reference", json_string(from->reference));
+    if (from->date != NULL && strftime(day, sizeof day, "%F", from->date) > 0)
+        json_object_set_new(p->made, "date", json_string(day));
+}
+
 void
 pairs_open(struct pairs *p, const struct pairs_from *from)
 {
@@ -142,6 +194,8 @@ pairs_open(struct pairs *p, const struct pairs_from *from)
     if ((l = lines_open(from->file, &e)) == NULL)
         die_err(&e);
     tok_hash(t, p->tokenizer);
+    chat_hash(from->tokenizer, from->template, p->template);
+    set_made(p, from);
     r.c = &c;
     r.s = tok_scratch_new(t);
     read_lines(&r, l);
@@ -165,6 +219,7 @@ pairs_close(struct pairs *p)
 {
     for (size_t i = 0; i < p->n; i++)
         json_decref(p->pair[i].record);
+    json_decref(p->made);
     tok_ids_release(&p->ids);
     free(p->pair);
 }

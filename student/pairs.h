@@ -30,6 +30,9 @@ struct pairs {
     int given;          /* 1: all records have reference log probabilities */
     char hash[33];      /* hash of ids, lengths and references */
     char tokenizer[33]; /* hash of the tokenizer */
+    char template[33];  /* chat_hash of the template */
+    json_t *made;       /* what log probabilities of a reference depend on: the
+                         * member ref_made_with of records that have them */
 };
 
 /* The input of pairs_open. */
@@ -40,10 +43,12 @@ struct pairs_from {
     const struct tm *date; /* for templates that ask for it, or NULL */
     size_t V;              /* ids of the model */
     size_t T;              /* texts are cut off after T / 2 tokens */
+    const char *reference; /* hash of the reference model; "": not known */
     int records;           /* 1: pairs keep their records */
 };
-/* Dies on errors.  Prints a note of pairs left out because the prompt fills a
- * text. */
+/* Dies on errors, and if all records have log probabilities of a reference, but
+ * some say that these were made otherwise (EX_USAGE).  Prints a note of pairs
+ * left out because the prompt fills a text. */
 void pairs_open(struct pairs *p, const struct pairs_from *from);
 void pairs_close(struct pairs *p);
 

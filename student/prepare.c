@@ -1,6 +1,5 @@
 /* Preparing a run: see prepare.h. */
 #include "prepare.h"
-#include "alike.h"
 #include "rank.h"
 #include "student.h"
 #include "record.h"
@@ -178,6 +177,19 @@ open_adapter(struct student *s, const char *checkpoint)
     tmodel_init_adapter(&s->t, &s->base, &s->adapter);
 }
 
+/* Die if options describe another state than the run's checkpoints hold. */
+static void
+check_record(const struct student *s)
+{
+    const struct record r = { .run = s->a->run,
+        .options = s->command->options,
+        .defaults = s->defaults,
+        .override = s->a->override,
+        .depends = &s->depends };
+
+    record_check(&r);
+}
+
 /* Load parameters and optimiser state from --model or the newest checkpoint. */
 static void
 load_state(struct student *s)
@@ -188,6 +200,8 @@ load_state(struct student *s)
 
     if (s->a->resume)
         dir = rank_newest(s);
+    if (dir != NULL && s->ranks.rank == 0)
+        check_record(s);
     if (s->a->lora > 0 || s->a->adapter != NULL)
         open_adapter(s, dir);
     else if (dir == NULL && starts_random(s->a->model))
@@ -251,19 +265,6 @@ choose_schedule(struct student *s)
                                                         : 100;
 }
 
-/* Hash the model.  One rank of a node does it, and sends the hash to the
- * others, whose --model is the same file. */
-static void
-hash_model(struct student *s)
-{
-    const struct dist_group *node = dist_node();
-    struct err e;
-
-    if (node->rank == 0 && ckpt_hash_model(s->a->model, s->model_hash, &e) < 0)
-        die_err(&e);
-    dist_broadcast(node, s->model_hash, sizeof(s->model_hash), 0);
-}
-
 /* Has the input ended, or --steps or --patience been reached? */
 static int
 run_is_over(const struct student *s)
@@ -283,6 +284,7 @@ keep_record(struct student *s)
         .options = s->command->options,
         .defaults = s->defaults,
         .override = s->a->override,
+        .depends = &s->depends,
         .step = s->st.step,
         .over = run_is_over(s),
         .ce = s->loss.w_ce,
@@ -294,13 +296,8 @@ keep_record(struct student *s)
         .last = s->in.last,
     };
 
-    if (s->ranks.rank == 0) {
-        memcpy(r.model, s->model_hash, sizeof(r.model));
-        memcpy(r.stream, s->in.hash, sizeof(r.stream));
-        memcpy(r.teacher, s->in.teacher, sizeof(r.teacher));
-        memcpy(r.eval, s->in.eval, sizeof(r.eval));
+    if (s->ranks.rank == 0)
         s->finished = record_keep(&r);
-    }
     dist_broadcast(&s->ranks, &s->finished, sizeof(s->finished), 0);
 }
 
@@ -377,6 +374,19 @@ make_step(struct student *s)
         die_err(&e);
 }
 
+/* Die on all ranks if their inputs differ. */
+static void
+compare_ranks(struct student *s)
+{
+    struct buf lines = { 0 };
+
+    buf_addf(&lines, "steps of the checkpoint\t%" PRIu64 "\n", s->st.step);
+    if (s->command->lines != NULL)
+        s->command->lines(s, &lines);
+    depends_alike(s, lines.p);
+    buf_release(&lines);
+}
+
 /* Divide the rows of the next batch among ranks, if there is one. */
 static void
 share_first(struct student *s)
@@ -399,6 +409,9 @@ prepare(struct student *s, const char *input)
         die_err(&e);
     saver_open(&s->saver, s->a->run, s->a->resume != NULL);
     s->saver.keep = s->a->keep;
+    depends_on_model(s, "model", s->a->model);
+    depends_on_model(s, "adapter", s->a->adapter);
+    depends_alike(s, NULL);
     load_state(s);
     /* check now, not at the first checkpoint after hours */
     if (s->a->tokenizer != NULL &&
@@ -406,8 +419,7 @@ prepare(struct student *s, const char *input)
         die_err(&e);
     s->command->open(s, input);
     choose_schedule(s);
-    hash_model(s);
-    alike_inputs(s);
+    compare_ranks(s);
     share_first(s);
     keep_record(s);
     if (s->finished)

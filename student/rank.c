@@ -1,6 +1,5 @@
 /* A process as one of several ranks: see rank.h. */
 #include "rank.h"
-#include "alike.h"
 #include "student.h"
 #include "record.h"
 #include "base/mem.h"
@@ -62,7 +61,7 @@ rank_begin(struct student *s)
     prog_rank(g->rank);
     if (compute_init(s->a->compute, &e) < 0)
         die_err(&e);
-    alike_options(s);
+    depends_alike_options(s);
     if (s->a->grad == 1 && (g->n > 1 || s->a->deterministic))
         die(EX_USAGE,
             "--grad bf16 goes with neither ranks nor --deterministic: take "

@@ -17,7 +17,7 @@ void rank_end(struct student *s);
 char *rank_newest(struct student *s);
 /* Set the rows of a batch that this rank trains on, from s->in.  If the input
  * has the rows of all ranks, rank r of n takes rows r, r+n, ... of each batch
- * (with --stages: all rows).  Call it after alike_inputs. */
+ * (with --stages: all rows).  Call it after depends_alike. */
 void rank_rows(struct student *s);
 /* If each rank has all parameters, check that they are bitwise equal.  -1 and
  * *e (EX_RANK) on all ranks: the message names the ranks that differ from the

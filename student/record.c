@@ -8,7 +8,9 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/opt.h"
+#include "cli/opt_values.h"
 #include "cli/prog.h"
+#include "format/ckpt.h"
 #include "format/json.h"
 
 #include <inttypes.h>
@@ -16,70 +18,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #define VERSION 1
 
-/* The value of an option. */
+/* The hashes of contents, by name; null: there is no such content. */
 static json_t *
-option_value(const struct opt *o)
-{
-    const char *text = NULL;
-    json_t *list;
-
-    switch (o->kind) {
-    case OPT_K_FLAG: return json_boolean(*(const int *)o->dst);
-    case OPT_K_SIZE:
-        return *(const size_t *)o->dst == OPT_NONE
-            ? json_null()
-            : json_integer((json_int_t) * (const size_t *)o->dst);
-    case OPT_K_REAL:
-    case OPT_K_TIME: return json_real(*(const double *)o->dst);
-    case OPT_K_ENUM: return json_string(o->choice[*(const int *)o->dst]);
-    case OPT_K_LIST:
-        list = json_array();
-        for (size_t i = 0; i < ((const struct opt_list *)o->dst)->n; i++)
-            json_array_append_new(list,
-                json_string(((const struct opt_list *)o->dst)->v[i]));
-        return list;
-    default:
-        text = *(const char *const *)o->dst;
-        return text != NULL ? json_string(text) : json_null();
-    }
-}
-
-/* Does --resume compare the option?  No if it does not change the result, or if
- * its effect is compared instead. */
-static int
-is_compared(const char *name)
-{
-    static const char *const not [] = { "output", "tokenizer", "threads",
-        "micro", "recompute", "ahead", "save", "max-time", "cpus", "numa",
-        "keep", "resume", "override", "rank-timeout", "shard-level", "stages",
-        "overlap", "node-copy", "comm-log", "timeline", "published", "ce", "kl",
-        "squarehead", "steps", "epochs", "model", "teacher", "reference",
-        "eval", "score-with", "at-once", "reward-time", "store-reference" };
-
-    for (size_t i = 0; i < sizeof(not ) / sizeof(*not ); i++)
-        if (strcmp(name, not [i]) == 0)
-            return 0;
-    return 1;
-}
-
-static json_t *
-hash_or_null(const char *hash)
-{
-    return *hash != '\0' ? json_string(hash) : json_null();
-}
-
-json_t *
-record_values(const struct opt *options)
+content_values(const struct record *r)
 {
     json_t *all = json_object();
 
-    for (const struct opt *o = options; o->kind != OPT_K_END; o++)
-        if (o->kind != OPT_K_GROUP)
-            json_object_set_new(all, o->name, option_value(o));
+    for (size_t i = 0; i < r->depends->n; i++) {
+        const struct content *c = &r->depends->v[i];
+
+        json_object_set_new(all, c->name,
+            *c->value != '\0' ? json_string(c->value) : json_null());
+    }
     return all;
 }
 
@@ -95,12 +48,12 @@ set_weight(json_t *j, const char *name, double w)
 static json_t *
 describe_run(const struct record *r)
 {
-    json_t *j = json_object(), *run = json_object(), *in = json_object();
+    json_t *j = json_object(), *run = json_object();
     char *program = xasprintf("%s %s", progname, prog_version());
 
     json_object_set_new(j, "version", json_integer(VERSION));
     json_object_set_new(j, "program", json_string(program));
-    json_object_set_new(j, "options", record_values(r->options));
+    json_object_set_new(j, "options", opt_values(r->options));
     json_object_set_new(j, "run", run);
     json_object_set_new(run, "command", json_string(r->command));
     set_weight(run, "ce", r->ce);
@@ -111,12 +64,7 @@ describe_run(const struct record *r)
         json_object_set_new(run, "rows", json_integer((json_int_t)r->rows));
         json_object_set_new(run, "length", json_integer((json_int_t)r->length));
     }
-    json_object_set_new(j, "inputs", in);
-    json_object_set_new(in, "model", hash_or_null(r->model));
-    json_object_set_new(in, "stream", hash_or_null(r->stream));
-    if (r->rows > 0 || *r->teacher != '\0')
-        json_object_set_new(in, "teacher", hash_or_null(r->teacher));
-    json_object_set_new(in, "eval", hash_or_null(r->eval));
+    json_object_set_new(j, "inputs", content_values(r));
     free(program);
     return j;
 }
@@ -152,13 +100,13 @@ note_difference(const struct record *r, const char *name, const json_t *was,
 {
     char *before = shown_value(was), *now = shown_value(is);
 
-    if (is_overridden(r->override, name)) {
+    if (is_overridden(r->override, name) && changes != NULL) {
         note("%s: %s was %s, and is %s after step %" PRIu64, r->run, name,
             before, now, r->step);
         json_array_append_new(changes,
             json_pack("{s:I,s:s,s:O,s:O}", "step", (json_int_t)r->step, "name",
                 name, "was", was, "is", is));
-    } else {
+    } else if (!is_overridden(r->override, name)) {
         buf_addf(refused, "%s%s is %s, not %s", refused->n ? "; " : "", name,
             now, before);
         buf_addf(names, "%s%s", names->n ? "," : "", name);
@@ -186,6 +134,48 @@ refuse_gone(const struct record *r, const json_t *options)
             r->run, name);
 }
 
+/* The value of a content in the file's "inputs", where earlier versions gave
+ * some contents another name; NULL: it is not known. */
+static const json_t *
+old_content(const json_t *inputs, const char *name)
+{
+    static const char *const older[][2] = { { "reference", "teacher" },
+        { "score-with", "teacher" } };
+    const json_t *v = json_object_get(inputs, name);
+
+    for (size_t i = 0; v == NULL && i < sizeof older / sizeof *older; i++)
+        if (strcmp(name, older[i][0]) == 0 &&
+            json_is_string(json_object_get(inputs, older[i][1])))
+            return json_object_get(inputs, older[i][1]);
+    return v;
+}
+
+/* The value of a name in part i of the file: options, run, inputs. */
+static const json_t *
+old_value(const struct record *r, size_t i, const json_t *was, const char *name)
+{
+    const json_t *v =
+        i == 2 ? old_content(was, name) : json_object_get(was, name);
+
+    if (v == NULL && i == 0) /* an option of a later version */
+        v = json_object_get(r->defaults, name);
+    return i == 0 && depends_reason(name) != NULL ? NULL : v;
+}
+
+/* Does the option or content say what a checkpoint holds? */
+static int
+is_of_checkpoint(const char *name)
+{
+    static const char *const names[] = { "qat", "mask", "ema", "lora",
+        "adapter" };
+    size_t i = 0;
+
+    while (i < sizeof names / sizeof *names && strcmp(name, names[i]) != 0)
+        i++;
+    return i < sizeof names / sizeof *names;
+}
+
+/* changes NULL: compare only what says what a checkpoint holds. */
 static void
 compare_record(const struct record *r, const json_t *old, json_t *now,
     json_t *changes)
@@ -203,11 +193,10 @@ compare_record(const struct record *r, const json_t *old, json_t *now,
 
         json_object_foreach(is, name, v)
         {
-            const json_t *w = json_object_get(was, name);
+            const json_t *w = old_value(r, i, was, name);
 
-            if (w == NULL && i == 0) /* an option of a later version */
-                w = json_object_get(r->defaults, name);
-            if (w == NULL || json_equal(w, v) || (i == 0 && !is_compared(name)))
+            if (w == NULL || json_equal(w, v) ||
+                (changes == NULL && !is_of_checkpoint(name)))
                 continue;
             /* Ignore `steps` if the schedule has no end, and `rows` if the
              * batch is the stream's last. */
@@ -230,7 +219,7 @@ compare_record(const struct record *r, const json_t *old, json_t *now,
     buf_release(&names);
 }
 
-/* Die if --override has a name that the file does not have. */
+/* Die if --override has a name that --resume does not compare. */
 static void
 check_names(const struct record *r, const json_t *now)
 {
@@ -239,11 +228,12 @@ check_names(const struct record *r, const json_t *now)
     while (s != NULL && *s != '\0') {
         const size_t n = strcspn(s, ",");
         char *name = xasprintf("%.*s", (int)n, s);
+        const char *why = depends_reason(name);
 
-        if (!(is_compared(name) &&
-                json_object_get(json_object_get(now, "options"), name)) &&
-            !json_object_get(json_object_get(now, "run"), name) &&
-            !json_object_get(json_object_get(now, "inputs"), name))
+        if (!json_object_get(json_object_get(now, "run"), name) &&
+            !json_object_get(json_object_get(now, "inputs"), name) &&
+            (why != NULL ||
+                !json_object_get(json_object_get(now, "options"), name)))
             die(EX_USAGE,
                 "--override: '%s' is not a name of %s, such as lr, steps or "
                 "stream",
@@ -261,6 +251,25 @@ is_finished(const struct record *r, const json_t *old)
 
     return r->over && run_is_whole(r->run) && json_is_integer(step) &&
         (uint64_t)json_integer_value(step) == r->step;
+}
+
+void
+record_check(const struct record *r)
+{
+    char *path = xasprintf("%s/options.json", r->run);
+    json_t *now = NULL, *old = NULL;
+    struct err e;
+
+    if (io_exists(path)) {
+        if ((old = js_load(path, JS_MAX, &e)) == NULL)
+            die_err(&e);
+        now = json_pack("{s:o, s:o}", "options", opt_values(r->options),
+            "inputs", content_values(r));
+        compare_record(r, old, now, NULL);
+    }
+    json_decref(now);
+    json_decref(old);
+    free(path);
 }
 
 int
@@ -317,16 +326,6 @@ record_finished(const char *run, uint64_t step)
 
 /* ---- the inputs of a run ---- */
 
-static void
-hash_bytes(const void *p, size_t n, char hash[33])
-{
-    XXH128_canonical_t c;
-
-    XXH128_canonicalFromHash(&c, XXH3_128bits(p, n));
-    for (int i = 0; i < 16; i++)
-        snprintf(hash + 2 * i, 3, "%02x", c.digest[i]);
-}
-
 void
 record_stream(const struct stream_info *i, char hash[33])
 {
@@ -335,6 +334,6 @@ record_stream(const struct stream_info *i, char hash[33])
     st_out_begin(&o);
     stream_info_put(&o, i);
     st_out_end(&o);
-    hash_bytes(o.head.p, o.head.n, hash);
+    ckpt_hash_bytes(o.head.p, o.head.n, hash);
     st_out_release(&o);
 }

@@ -6,6 +6,7 @@
 #ifndef STUDENT_RECORD_H
 #define STUDENT_RECORD_H
 
+#include "depends.h"
 #include "base/err.h"
 #include "cli/opt.h"
 #include "format/json.h"
@@ -18,7 +19,7 @@ struct record {
     const char *run;
     const char *command; /* "student dpo" */
     const struct opt *options;
-    const json_t *defaults;    /* record_values before options were parsed */
+    const json_t *defaults;    /* opt_values before options were parsed */
     const char *override;      /* comma-separated names that may change, or
                                 * NULL */
     uint64_t step;             /* steps made; 0: the run begins */
@@ -26,13 +27,13 @@ struct record {
     double ce, kl, squarehead; /* weights chosen for losses; NAN: not known */
     size_t steps;              /* steps of the schedule; 0: it has no end */
     size_t rows, length;       /* rows of the first batch and tokens of a row;
-                                * 0: there is no batch, and `teacher` "" means
-                                * not known */
+                                * 0: there is no batch */
     int last; /* 1: the first batch is the stream's last and may be smaller */
-    char model[33], stream[33], teacher[33], eval[33]; /* hashes; "": none */
+    const struct depends *depends; /* contents */
 };
-/* Values of options by name; the caller releases it (json_decref). */
-json_t *record_values(const struct opt *options);
+/* Before a checkpoint is read, compare those options with RUN/options.json, if
+ * that is there, that say what the checkpoint holds.  Dies as record_keep. */
+void record_check(const struct record *r);
 /* Unless the run begins, compare *r with RUN/options.json; then write the file.
  * Dies (EX_USAGE) naming all differences; differences in r->override are only
  * noted.  Returns 0; 1: the file has not been written, because the run is over

@@ -74,6 +74,7 @@ static void
 describe_rollout(const struct rollout *r, struct student *s, size_t longest)
 {
     struct inputs *in = &s->in;
+    char hash[33];
     struct err e;
 
     in->name = r->prompts.file;
@@ -82,9 +83,13 @@ describe_rollout(const struct rollout *r, struct student *s, size_t longest)
     in->accum = 1;
     in->rank = s->ranks.rank;
     in->of = s->ranks.n;
-    if (ckpt_hash(r->prompts.file, in->hash, &e) < 0)
-        die_err(&e);
     tok_hash(r->tok, in->tokenizer);
+    depends_on(s, "tokenizer", in->tokenizer);
+    chat_hash(r->reader.model, r->a->template, hash);
+    depends_on(s, "template", hash);
+    if (ckpt_hash(r->prompts.file, hash, &e) < 0)
+        die_err(&e);
+    depends_on(s, "stream", hash);
 }
 
 void

@@ -11,6 +11,7 @@
 #ifndef STUDENT_H
 #define STUDENT_H
 
+#include "depends.h"
 #include "feed.h"
 #include "held_out.h"
 #include "options.h"
@@ -52,13 +53,13 @@ struct command {
      * each other. */
     void (*check)(struct student *s);
     /* Open the inputs, from the step s->st.step on, and set s->in and, for the
-     * losses of a step (train/step.h), s->loss.  input: the operand, or
-     * NULL. */
+     * losses of a step (train/step.h), s->loss; add the contents that the
+     * result depends on (depends.h).  input: the operand, or NULL. */
     void (*open)(struct student *s, const char *input);
     /* Open logs that only this command has.  May be NULL. */
     void (*begin)(struct student *s);
-    /* Append lines "name TAB value" on the inputs, in which all ranks must
-     * agree.  May be NULL. */
+    /* Append lines "name TAB value" on where the inputs begin, in which all
+     * ranks must agree.  May be NULL. */
     void (*lines)(const struct student *s, struct buf *b);
     /* Add to *l the memory that the command takes besides the step.  May be
      * NULL. */
@@ -95,11 +96,8 @@ struct inputs {
     size_t rank, of;  /* the input has only the rows of rank `rank` of `of`; of
                        * 0: the rows of all ranks */
     int last;         /* 1: the next batch is the last, and may be smaller */
-    char hash[33];    /* hash of what a resumed run must find again */
-    char teacher[33], eval[33]; /* hash of the teacher's head, hash of held-out
-                                 * inputs; "": none, or not known */
-    char tokenizer[33];         /* hash of the tokenizer that made the ids */
-    size_t memory;              /* bytes of a batch in memory */
+    char tokenizer[33];            /* hash of the tokenizer that made the ids */
+    size_t memory;                 /* bytes of a batch in memory */
     const struct targets *targets; /* kind and widths of the targets; NULL: a
                                     * batch has none */
     const struct weight *head;     /* head for the teacher's states, or NULL */
@@ -120,7 +118,8 @@ struct student {
     int stop;     /* signal that stops the run, sent to any rank; or 0 */
     int finished; /* 1: RUN holds the result, and no step is left */
     struct inputs in;
-    size_t rows; /* most rows of a batch that this rank trains on */
+    struct depends depends; /* contents that the result depends on */
+    size_t rows;            /* most rows of a batch that this rank trains on */
     size_t first_row, row_stride; /* this rank's rows are first_row + k *
                                    * row_stride */
     size_t rows_of_all;           /* rows of the first batch on all ranks */
@@ -141,15 +140,14 @@ struct student {
     FILE *skipped; /* RUN/skipped.tsv, or NULL */
     struct loss_opt loss;
     struct progress_state st;
-    struct position at;  /* place of the last batch of an applied step */
-    uint64_t kept;       /* hash from rank_keep; 0: none */
-    uint64_t saved;      /* step of the last checkpoint */
-    uint64_t before;     /* tokens trained on before this process began */
-    double last;         /* loss of the last step */
-    char model_hash[33]; /* hash of the file or folder of --model */
-    size_t program;      /* bytes of memory in use besides the weights */
-    size_t total;        /* steps of the schedule; 0: not known */
-    size_t warmup;       /* steps of warm-up */
+    struct position at; /* place of the last batch of an applied step */
+    uint64_t kept;      /* hash from rank_keep; 0: none */
+    uint64_t saved;     /* step of the last checkpoint */
+    uint64_t before;    /* tokens trained on before this process began */
+    double last;        /* loss of the last step */
+    size_t program;     /* bytes of memory in use besides the weights */
+    size_t total;       /* steps of the schedule; 0: not known */
+    size_t warmup;      /* steps of warm-up */
 };
 
 #endif

@@ -244,13 +244,16 @@ describe_inputs(struct student *s)
     const struct feed *f = &s->feed;
     struct inputs *in = &s->in;
     const char *cursor, *at;
+    char hash[33];
 
     in->name = f->name;
     in->batches = announced_batches(f);
     in->accum = a.accum;
-    record_stream(&f->info, in->hash);
-    memcpy(in->teacher, f->head_hash, sizeof in->teacher);
-    memcpy(in->eval, s->held.hash, sizeof in->eval);
+    record_stream(&f->info, hash);
+    depends_on_stream(s, "stream", hash);
+    if (f->ahead || *f->head_hash != '\0') /* else it is not known */
+        depends_on_stream(s, "teacher", f->head_hash);
+    depends_on(s, "eval", s->held.hash);
     snprintf(in->tokenizer, sizeof in->tokenizer, "%s", f->info.tokenizer);
     in->targets = &f->targets;
     in->head = &f->head;
@@ -326,11 +329,7 @@ stream_lines(const struct student *s, struct buf *b)
 
     buf_addf(b, "the stream's batches\t%s\n",
         batches != NULL ? batches : "not said");
-    buf_addf(b, "the stream's tokenizer and sources\t%s\n", s->in.hash);
-    buf_addf(b, "the stream's teacher\t%s\n",
-        !f->taught                  ? "none"
-            : *f->head_hash == '\0' ? "one without a head"
-                                    : f->head_hash);
+    buf_addf(b, "the stream's teacher\t%s\n", f->taught ? "one" : "none");
     buf_addf(b, "the teacher's tensors\tkind %d, width %zu, blocks %zu\n",
         (int)f->targets.kind, f->targets.width, f->targets.nblock);
     if (f->ahead)

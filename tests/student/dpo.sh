@@ -81,7 +81,7 @@ same_model 'a run that stores them has the bits of others' 'x-j 1' storing
 equal 'each pair is stored' "$(wc -l <with.jsonl)" 40
 like 'a pair keeps its members' '"prompt": "Item 0 of 40:".*"ref_chosen_logps"' \
     with.jsonl
-ok 'a run from the stored pairs names another reference in vain' \
+ok 'a run from the stored pairs needs no reference' \
     student dpo -q -m s0 -o from --lr 1e-3 -B 4 --epochs 2 --steps 5 \
     --schedule constant --reference none.gguf with.jsonl
 same_model 'a run from the stored pairs has the bits of others' 'x-j 1' from
