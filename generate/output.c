@@ -52,7 +52,7 @@ output_open(const char *path, const json_t *made)
 
 /* Does the object line[n] have the members of `known`, except "text"? */
 static int
-same_text(const char *line, size_t n, const json_t *known)
+is_line_of(const char *line, size_t n, const json_t *known)
 {
     json_t *j = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
     int same = json_is_object(j);
@@ -76,7 +76,7 @@ output_has(struct output *o, const json_t *known)
     if (n > 0 && o->line[n - 1] == '\n') {
         o->lines++;
         o->whole += n;
-        if (!same_text(o->line, (size_t)n, known))
+        if (!is_line_of(o->line, (size_t)n, known))
             die(EX_USAGE,
                 "%s: line %zu: is of another prompt or seed: repeat the "
                 "options of the first run, or give another file",
