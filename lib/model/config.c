@@ -564,8 +564,9 @@ static void
 set_windows(const struct config *c, json_t *j)
 {
     const enum windows windows = family_of(c)->windows;
+    /* transformers refuses null in families with both kinds of blocks */
     const size_t window = windows == WINDOW_EVERY && c->window == 0
-        ? family_of(c)->window /* transformers refuses null */
+        ? (size_t)config_missing("sliding_window", family_of(c)->bit)
         : c->window;
     json_t *types = json_array();
 

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "format/gguf.h"
+#include "model/config_keys.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/gguf_keys.h"
@@ -269,7 +270,9 @@ read_gguf_windows(struct config *c, const struct gguf *g, struct err *e)
     }
     if (f->windows != WINDOW_EVERY && f->bit != FAMILY_PHI3)
         return 0;
-    c->window = f->bit == FAMILY_GEMMA2 ? f->window : 0;
+    c->window = f->bit == FAMILY_GEMMA2
+        ? (size_t)config_missing("sliding_window", f->bit)
+        : 0;
     if (arch_size(c, g, "attention.sliding_window", least, (size_t)1 << 31,
             &c->window, e) < 0)
         return -1;
