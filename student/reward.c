@@ -245,15 +245,15 @@ hear_answer(struct judging *j, struct err *e)
 /* ---- a batch ---- */
 
 /* The program has ended, and nothing more is to be read now, but a child of it
- * holds the output open.  Is all said? */
+ * holds the output open.  Is the answer complete, or none to be expected? */
 static int
 is_answered(const struct judging *j)
 {
     return j->status != 0 || j->got + (j->answer.n > 0) >= j->n;
 }
 
-/* Exchange lines until the program has ended and has said all, or its time is
- * over. */
+/* Exchange lines until the program has ended and its answer is complete, or its
+ * time is over. */
 static int
 talk_to(struct judging *j, struct err *e)
 {
@@ -265,8 +265,11 @@ talk_to(struct judging *j, struct err *e)
         /* before the look at the pipe, where all is then that it has written */
         if (!j->ended)
             j->ended = waitpid(j->pid, &j->status, WNOHANG) == j->pid;
-        if (poll(p, 2, j->from < 0 || j->ended ? 2 : 20) < 0 && errno != EINTR)
+        if (poll(p, 2, j->from < 0 || j->ended ? 2 : 20) < 0) {
+            if (errno == EINTR)
+                continue;
             return err_set(e, EX_SYS, "poll:");
+        }
         if (j->to >= 0 && p[1].revents != 0)
             give_lines(j);
         if (p[0].revents != 0 && hear_answer(j, e) < 0)
