@@ -19,6 +19,7 @@ struct chat {
     json_t *special;             /* texts of special tokens, by names such as
                                   * bos_token */
     int takes_parts;             /* 1: the template prints lists of parts */
+    int takes_thinking;          /* 1: also those of the type "thinking" */
 };
 
 /* The special tokens' texts in a tokenizer_config.json. */
@@ -99,23 +100,64 @@ read_model_template(struct chat *c, const char *model, const json_t *config,
     return 0;
 }
 
-/* Does the template print the texts of a content that is a list of parts? */
+/* Has a member a value that says something: not null, false or empty? */
 static int
-parts_are_printed(const struct chat *c)
+is_given(const json_t *v)
+{
+    return v != NULL && !json_is_null(v) && !json_is_false(v) &&
+        !(json_is_string(v) && json_string_length(v) == 0) &&
+        !(json_is_array(v) && json_array_size(v) == 0);
+}
+
+static int
+is_name_byte(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+        (c >= 'a' && c <= 'z');
+}
+
+int
+chat_reads(const struct chat *c, const char *name)
+{
+    const size_t n = strlen(name);
+
+    for (const char *p = c->text; (p = strstr(p, name)) != NULL; p += n)
+        if ((p == c->text || !is_name_byte(p[-1])) && !is_name_byte(p[n]))
+            return 1;
+    return 0;
+}
+
+/* Does the template print a part of this type, the last message's content? */
+static int
+part_is_printed(const struct chat *c, const char *type, json_t *messages)
 {
     static const char word[] = "retort-part";
-    json_t *messages = json_pack("[{s:s, s:[{s:s, s:s}]}]", "role", "user",
-        "content", "type", "text", "text", word);
+    const size_t last = json_array_size(messages) - 1;
     const struct tm now = { .tm_mday = 1, .tm_year = 100 };
     const struct chat_options o = { .prompt = 1, .now = &now };
     struct jinja_out out;
     struct err e;
-    const int r = chat_render(c, messages, &o, &out, &e);
-    const int is = r == 0 && strstr(out.text.p, word) != NULL;
+    int r;
 
+    json_object_set_new(json_array_get(messages, last), "content",
+        json_pack("[{s:s, s:s}]", "type", type, type, word));
+    r = chat_render(c, messages, &o, &out, &e) == 0 &&
+        strstr(out.text.p, word) != NULL;
     jinja_out_release(&out);
     json_decref(messages);
-    return is;
+    return r;
+}
+
+static void
+find_parts(struct chat *c)
+{
+    c->takes_parts = c->takes_thinking = 1;
+    c->takes_parts =
+        part_is_printed(c, "text", json_pack("[{s:s}]", "role", "user"));
+    c->takes_thinking = c->takes_parts &&
+        part_is_printed(c, "thinking",
+            json_pack("[{s:s, s:s}, {s:s}]", "role", "user", "content", "a",
+                "role", "assistant"));
 }
 
 struct chat *
@@ -136,8 +178,7 @@ chat_open(const char *model, const char *file, struct err *e)
         chat_free(c);
         return NULL;
     }
-    c->takes_parts = 1;
-    c->takes_parts = parts_are_printed(c);
+    find_parts(c);
     return c;
 }
 
@@ -211,27 +252,68 @@ chat_for_training(struct chat *c, struct err *e)
     return 0;
 }
 
-/* The texts of a content's parts with newlines between them.  NULL and *e: a
- * part is no text. */
+/* Is a part of a content something that the template prints?  A template may
+ * walk over parts and drop those that it does not know. */
+static int
+check_part(const struct chat *c, const json_t *part, struct err *e)
+{
+    const char *type = js_text_of(part, "type");
+    const int thinks = c->takes_thinking && strcmp(type, "thinking") == 0;
+
+    if (!json_is_object(part) || *type == '\0')
+        return err_set(e, EX_INPUT,
+            "is no {\"type\": \"text\", \"text\": ...}");
+    if (!thinks && strcmp(type, "text") != 0)
+        return err_set(e, EX_INPUT,
+            "is of the type \"%.40s\": the model takes text alone", type);
+    if (!json_is_string(json_object_get(part, type)))
+        return err_set(e, EX_INPUT, "has no %s", type);
+    return 0;
+}
+
+/* Do speakers of this role send results of tools, which may be any JSON? */
+static int
+role_is_tool(const char *role)
+{
+    return strcmp(role, "tool") == 0 || strcmp(role, "ipython") == 0 ||
+        strcmp(role, "function") == 0;
+}
+
+/* Check the members of a message that a model of text may not be able to read;
+ * a template may leave them out without an error. */
+static int
+check_message(const struct chat *c, const json_t *message, struct err *e)
+{
+    static const char *const media[] = { "audio", "image", "images", "video",
+        "videos" };
+    const json_t *content = json_object_get(message, "content");
+
+    for (size_t i = 0; i < sizeof media / sizeof *media; i++)
+        if (is_given(json_object_get(message, media[i])))
+            return err_set(e, EX_INPUT, "has %s: the model takes text alone",
+                media[i]);
+    for (size_t i = 0; i < json_array_size(content); i++)
+        if (check_part(c, json_array_get(content, i), e) < 0)
+            return err_prefix(e, "content[%zu]", i);
+    if (content != NULL && !json_is_string(content) &&
+        !json_is_array(content) && !json_is_null(content) &&
+        !role_is_tool(js_text_of(message, "role")))
+        return err_set(e, EX_INPUT,
+            "content is neither a text nor a list of parts");
+    return 0;
+}
+
+/* The texts of a content's parts with newlines between them. */
 static json_t *
-joined_parts(const json_t *content, struct err *e)
+joined_parts(const json_t *content)
 {
     struct buf b = { 0 };
     json_t *text;
 
     for (size_t i = 0; i < json_array_size(content); i++) {
-        const json_t *part = json_array_get(content, i);
-
-        if (strcmp(js_text_of(part, "type"), "text") != 0 ||
-            !json_is_string(json_object_get(part, "text"))) {
-            buf_release(&b);
-            err_set(e, EX_INPUT,
-                "content[%zu] is no {\"type\": \"text\", \"text\": ...}", i);
-            return NULL;
-        }
         if (i > 0)
             buf_addc(&b, '\n');
-        buf_adds(&b, js_text_of(part, "text"));
+        buf_adds(&b, js_text_of(json_array_get(content, i), "text"));
     }
     text = json_stringn(b.p != NULL ? b.p : "", b.n);
     buf_release(&b);
@@ -269,18 +351,15 @@ plain_message(const struct chat *c, const json_t *message, struct err *e)
         err_set(e, EX_INPUT, "is no object with a role");
         return NULL;
     }
+    if (check_message(c, message, e) < 0)
+        return NULL;
     copy = json_object();
     json_object_foreach((json_t *)(uintptr_t)message, name,
         v) if (!json_is_null(v)) json_object_set(copy, name, v);
     name_reasoning(copy);
     v = json_object_get(copy, "content");
-    if (json_is_array(v) && !c->takes_parts) {
-        if ((v = joined_parts(v, e)) == NULL) {
-            json_decref(copy);
-            return NULL;
-        }
-        json_object_set_new(copy, "content", v);
-    }
+    if (json_is_array(v) && !c->takes_parts)
+        json_object_set_new(copy, "content", joined_parts(v));
     return copy;
 }
 
@@ -308,6 +387,47 @@ plain_messages(const struct chat *c, const json_t *messages, struct err *e)
 }
 
 int
+chat_check_variables(const json_t *more, struct err *e)
+{
+    static const char *const own[] = { "messages", "tools", "chat_template",
+        "add_generation_prompt", "continue_final_message" };
+
+    if (more != NULL && !json_is_object(more) && !json_is_null(more))
+        return err_set(e, EX_INPUT, "chat_template_kwargs: is no object");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (json_object_get(more, own[i]) != NULL &&
+            !json_is_null(json_object_get(more, own[i])))
+            return err_set(e, EX_INPUT,
+                "chat_template_kwargs: has %s, which is no variable of its own",
+                own[i]);
+    return 0;
+}
+
+int
+chat_record_options(const json_t *record, struct chat_options *o,
+    json_t **parsed, struct err *e)
+{
+    const json_t *tools = json_object_get(record, "tools");
+    const json_t *more = json_object_get(record, "chat_template_kwargs");
+
+    *parsed = NULL;
+    if (json_is_string(tools)) {
+        *parsed =
+            js_parse(json_string_value(tools), json_string_length(tools), e);
+        if (*parsed == NULL)
+            return err_prefix(e, "tools");
+        tools = *parsed;
+    }
+    if (tools != NULL && !json_is_null(tools) && !json_is_array(tools))
+        return err_set(e, EX_INPUT, "tools: is no list");
+    if (chat_check_variables(more, e) < 0)
+        return -1;
+    o->tools = tools;
+    o->more = json_is_null(more) ? NULL : more;
+    return 0;
+}
+
+int
 chat_render(const struct chat *c, const json_t *messages,
     const struct chat_options *o, struct jinja_out *out, struct err *e)
 {
@@ -326,7 +446,8 @@ chat_render(const struct chat *c, const json_t *messages,
         json_object_set(v, "tools", (json_t *)(uintptr_t)o->tools);
     else
         json_object_set_new(v, "tools", json_null());
-    json_object_set_new(v, "documents", json_null());
+    if (json_object_get(v, "documents") == NULL)
+        json_object_set_new(v, "documents", json_null());
     json_object_set_new(v, "add_generation_prompt", json_boolean(o->prompt));
     r = jinja_render(tools && c->tools != NULL ? c->tools : c->plain, v, o->now,
         out, e);

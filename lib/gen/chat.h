@@ -48,12 +48,29 @@ struct chat_options {
                            * a template is refused */
 };
 
+/* Does the template's text have the variable `name`? */
+int chat_reads(const struct chat *c, const char *name);
+
+/* Check an object of variables: it may not have what has a place of its own,
+ * which would be ignored: messages, tools, chat_template,
+ * add_generation_prompt, continue_final_message.  more: NULL or null: none.  -1
+ * and *e (EX_INPUT) "chat_template_kwargs: why". */
+int chat_check_variables(const json_t *more, struct err *e);
+
+/* Set o->tools and o->more by the members tools (a list, or a list as JSON in a
+ * string) and chat_template_kwargs of a record.  *parsed: NULL, or a value that
+ * the caller frees after o.  -1 and *e (EX_INPUT): one of them is wrong. */
+int chat_record_options(const json_t *record, struct chat_options *o,
+    json_t **parsed, struct err *e);
+
 /*
  * Render a list of messages {role, content, ...} into *out, which the caller
  * releases, also after an error.  Members that are null are left out.  A
  * content may be a list of {type: "text", text}: if the template takes texts
- * only, these are joined by newlines.  Several threads may render at the same
- * time.
+ * only, these are joined by newlines.  Parts {type: "thinking", thinking} are
+ * for templates that print them.  Other parts, such as images, are refused: a
+ * template that does not know them would drop them.  Several threads may render
+ * at the same time.
  * 0; -1 and *e (EX_INPUT): messages is no such list; or the template refuses
  * it, and says why; EX_USAGE: the template asks for the date.
  */

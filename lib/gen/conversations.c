@@ -150,33 +150,6 @@ mask_room(struct buf *mask, size_t n)
     mask->p[n] = '\0';
 }
 
-/* Read the options of a record.  If its tools are JSON in a string, set *parsed
- * to the parsed value, which the caller frees. */
-static int
-record_options(const struct conversations *c, const json_t *j,
-    struct chat_options *o, json_t **parsed, struct err *e)
-{
-    const json_t *tools = json_object_get(j, "tools");
-
-    *parsed = NULL;
-    *o = (struct chat_options){ .more =
-                                    json_object_get(j, "chat_template_kwargs"),
-        .now = c->date };
-    if (json_is_string(tools)) {
-        *parsed =
-            js_parse(json_string_value(tools), json_string_length(tools), e);
-        if (*parsed == NULL)
-            return err_prefix(e, "tools");
-        tools = *parsed;
-    }
-    if (tools != NULL && !json_is_null(tools) && !json_is_array(tools))
-        return err_set(e, EX_INPUT, "tools: is no list");
-    if (o->more != NULL && !json_is_object(o->more))
-        return err_set(e, EX_INPUT, "chat_template_kwargs: is no object");
-    o->tools = tools;
-    return 0;
-}
-
 static int
 training_ids(const struct conversations *c, struct tok_scratch *s,
     const json_t *messages, const struct chat_options *o, struct tok_ids *ids,
@@ -306,8 +279,8 @@ conversations_encode(const struct conversations *c, struct tok_scratch *s,
     const json_t *messages = json_object_get(j, "messages");
     const json_t *prompt = json_object_get(j, "prompt");
     const json_t *completion = json_object_get(j, "completion");
-    struct chat_options o;
-    int r = j == NULL ? -1 : record_options(c, j, &o, &parsed, e);
+    struct chat_options o = { .now = c->date };
+    int r = j == NULL ? -1 : chat_record_options(j, &o, &parsed, e);
 
     ids->n = 0;
     buf_clear(mask);
@@ -380,8 +353,8 @@ conversations_pair(const struct conversations *c, struct tok_scratch *s,
     json_t *completion[] = { json_object_get(j, "chosen"),
         json_object_get(j, "rejected") };
     const json_t *given = json_object_get(j, "prompt");
-    struct chat_options o;
-    int r = j == NULL ? -1 : record_options(c, j, &o, &parsed, e);
+    struct chat_options o = { .now = c->date };
+    int r = j == NULL ? -1 : chat_record_options(j, &o, &parsed, e);
 
     if (r == 0 && (completion[0] == NULL || completion[1] == NULL))
         r = err_set(e, EX_INPUT, "the record has no chosen and rejected");

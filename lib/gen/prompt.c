@@ -45,19 +45,24 @@ static int
 read_messages(struct prompt_reader *p, json_t *record, struct tok_ids *ids,
     struct err *e)
 {
-    const struct chat_options o = { .prompt = 1, .now = p->date };
+    struct chat_options o = { .prompt = 1, .now = p->date };
     struct jinja_out out = { 0 };
+    json_t *parsed;
     int r;
 
     if (p->chat == NULL &&
         (p->chat = chat_open(p->model, p->template, e)) == NULL)
         return -1;
-    r = chat_render(p->chat, json_object_get(record, "messages"), &o, &out, e);
+    r = chat_record_options(record, &o, &parsed, e);
+    if (r == 0)
+        r = chat_render(p->chat, json_object_get(record, "messages"), &o, &out,
+            e);
     if (r == 0)
         r = encode_prompt(p, out.text.p, out.text.n, 0, ids, e);
     if (r == 0)
         json_object_set_new(record, "prompt",
             json_stringn(out.text.p, out.text.n));
+    json_decref(parsed);
     jinja_out_release(&out);
     return r;
 }

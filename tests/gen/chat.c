@@ -134,8 +134,8 @@ test_messages(void)
     test_text(c,
         "[{\"role\": \"user\", \"content\": [{\"type\": \"image_url\"}]}]",
         NULL,
-        "error 3: messages[0]: content[0] is no "
-        "{\"type\": \"text\", \"text\": ...}",
+        "error 3: messages[0]: content[0]: is of the type \"image_url\": the "
+        "model takes text alone",
         "a part that is no text is refused");
     test_text(c, "[{\"content\": \"a\"}]", NULL,
         "error 3: messages[0]: is no object with a role",
@@ -159,6 +159,115 @@ test_messages(void)
     chat_free(c);
     json_decref(all);
     json_decref(gemma);
+}
+
+/* A template that walks over parts, and drops those it does not know. */
+#define WALKS                                                              \
+    "{% for m in messages %}<{{ m.role }}>{% if m.content is string %}"    \
+    "{{ m.content }}{% else %}{% for c in m.content %}"                    \
+    "{% if c.type == 'text' %}{{ c.text }}"                                \
+    "{% elif c.type == 'thinking' %}[{{ c.thinking }}]"                    \
+    "{% endif %}{% endfor %}{% endif %}{% endfor %}"
+#define SAYS(who, content) \
+    "[{\"role\": \"" who "\", \"content\": " content "}]"
+#define A_PART "{\"type\": \"text\", \"text\": \"a\"}"
+
+/* What a model of text cannot read is refused, whatever the template does. */
+static void
+test_parts(void)
+{
+    static const struct {
+        const char *messages, *want;
+    } cases[] = {
+        { SAYS("user", "[" A_PART "]"), "<user>a" },
+        { SAYS("assistant",
+              "[{\"type\": \"thinking\", \"thinking\": \"b\"}, " A_PART "]"),
+            "<assistant>[b]a" },
+        { SAYS("user", "[" A_PART ", {\"type\": \"image_url\"}]"),
+            "messages[0]: content[1]: is of the type \"image_url\"" },
+        { SAYS("user", "[{\"type\": \"image\"}]"), "of the type \"image\"" },
+        { SAYS("user", "[{\"type\": \"input_audio\"}]"), "\"input_audio\"" },
+        { SAYS("user", "[{\"type\": \"input_text\", \"text\": \"a\"}]"),
+            "of the type \"input_text\"" },
+        { SAYS("user", "[{\"type\": \"file\", \"file\": {}}]"), "\"file\"" },
+        { SAYS("user", "[{\"type\": \"text\"}]"), "content[0]: has no text" },
+        { SAYS("user", "[{\"type\": \"text\", \"text\": 5}]"), "has no text" },
+        { SAYS("user", "[{\"text\": \"a\"}]"), "content[0]: is no {" },
+        { SAYS("user", "[\"a\"]"), "content[0]: is no {" },
+        { SAYS("user", "[5]"), "content[0]: is no {" },
+        { SAYS("tool", "[null]"), "content[0]: is no {" },
+        { SAYS("user", "5"), "content is neither" },
+        { SAYS("user", A_PART), "content is neither" },
+        { SAYS("user", "\"a\", \"images\": [\"x\"]"), "has images" },
+        { SAYS("assistant", "\"a\", \"audio\": {\"id\": \"x\"}"),
+            "has audio" },
+        { SAYS("user", "\"a\", \"images\": [], \"audio\": null"),
+            "<user>a" },
+    };
+    struct err e;
+    struct chat *c;
+
+    write_file("walks.jinja", WALKS);
+    c = chat_open("model", "walks.jinja", &e);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *s = text_of(c, cases[i].messages, NULL);
+        const int refused = cases[i].want[0] != '<';
+
+        ok(refused ? strncmp(s, "error 3", 7) == 0 &&
+                    strstr(s, cases[i].want) != NULL
+                   : strcmp(s, cases[i].want) == 0,
+            "%s is %s", cases[i].messages, refused ? "refused" : "printed");
+        printf("# %s\n", s);
+        free(s);
+    }
+    chat_free(c);
+}
+
+/* What a record says beside its messages. */
+static void
+test_record_options(void)
+{
+    static const struct {
+        const char *record, *why;
+    } cases[] = {
+        { "{\"tools\": [{}], \"chat_template_kwargs\": {\"x\": 1}}", NULL },
+        { "{\"tools\": null, \"chat_template_kwargs\": null}", NULL },
+        { "{\"tools\": {}}", "tools: is no list" },
+        { "{\"chat_template_kwargs\": []}", "is no object" },
+        { "{\"chat_template_kwargs\": {\"tools\": [{}]}}", "has tools" },
+        { "{\"chat_template_kwargs\": {\"add_generation_prompt\": false}}",
+            "has add_generation_prompt" },
+        { "{\"chat_template_kwargs\": {\"chat_template\": \"x\"}}",
+            "has chat_template" },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *j = json_loads(cases[i].record, 0, NULL), *parsed;
+        struct chat_options o = { 0 };
+        struct err e = { 0 };
+        const int r = chat_record_options(j, &o, &parsed, &e);
+
+        ok(cases[i].why == NULL ? r == 0
+                                : r < 0 && strstr(e.msg, cases[i].why) != NULL,
+            "the record %s is %s", cases[i].record,
+            cases[i].why == NULL ? "taken" : "refused");
+        json_decref(parsed);
+        json_decref(j);
+    }
+}
+
+static void
+test_reads(void)
+{
+    struct err e;
+    struct chat *c;
+
+    write_file("reads.jinja", "{{ reasoning_effort }}{{ my_documents }}");
+    c = chat_open("model", "reads.jinja", &e);
+    ok(chat_reads(c, "reasoning_effort") && !chat_reads(c, "documents") &&
+            !chat_reads(c, "reasoning"),
+        "a template reads the variables that it names");
+    chat_free(c);
 }
 
 /* A published template becomes TRL's variant, whose texts and spans are those
@@ -234,6 +343,9 @@ main(void)
     tap_scratch();
     test_places();
     test_messages();
+    test_parts();
+    test_record_options();
+    test_reads();
     test_training("qwen2-5");
     test_training("qwen3");
     test_training("phi3");
