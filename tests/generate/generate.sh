@@ -186,6 +186,21 @@ equal 'messages become the prompt that the template makes' \
     "$(sed 's/.*"prompt": //; s/, .*//' out | uniq | wc -l | tr -d ' ')" 1
 equal '... and have its text' \
     "$(sed 's/.*"text": //' out | uniq | wc -l | tr -d ' ')" 1
+echo '{{ messages[0].content }}{{ tools|tojson }}{{ kind }}' >told.jinja
+cat >told.jsonl <<'END'
+{"messages": [{"role": "user", "content": "of"}], "tools": [{"f": 1}], "chat_template_kwargs": {"kind": "b"}}
+END
+ok 'tools and chat_template_kwargs of a record are taken' generate run -q \
+    -m talks --template told.jinja --prompts told.jsonl -n 2
+like '... and given to the template' '"prompt": "of\[\{\\"f\\": 1\}\]b"' out
+cat >image.jsonl <<'END'
+{"prompt": "The river"}
+{"messages": [{"role": "user", "content": [{"type": "image"}]}]}
+END
+echo '{% for c in messages[0].content %}{{ c.text }}{% endfor %}' >walk.jinja
+status 3 'a part of a message that is no text is refused' generate run -q \
+    -m talks --template walk.jinja --prompts image.jsonl
+like '... by line and part' 'image.jsonl: line 2: .*content\[0\].*"image"' err
 
 # --- the same bytes at any load ---
 awk 'BEGIN { for (i = 0; i < 40; i++) {
