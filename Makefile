@@ -122,7 +122,7 @@ AVX512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
 $(BUILD)/lib/kern/%.o: LAST = $(if $(findstring -O0,$(CFLAGS)),,-O3 \
     -fno-math-errno)
 
-$(BUILD)/lib/cli/prog.o: NEED += -DRETORT_VERSION='"$(VERSION)"' \
+$(BUILD)/lib/cli/prog.o: private NEED += -DRETORT_VERSION='"$(VERSION)"' \
     -DRETORT_BUILD='"$(CC) $(CFLAGS) $(SANFLAGS)"'
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
@@ -139,7 +139,7 @@ $(LIB): $(LIBOBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/lib/dist/over_mpi.o: NEED += $(if $(MPI_LIBS),-DHAVE_MPI $(MPI_CFLAGS))
+$(BUILD)/lib/dist/over_mpi.o: private NEED += $(if $(MPI_LIBS),-DHAVE_MPI $(MPI_CFLAGS))
 
 $(BUILD)/lib/libretort-pmpi.so: lib/dist/pmpi.c lib/dist/log.c lib/base/clock.c \
     lib/dist/log.h lib/base/clock.h $(BUILD)/flags
@@ -156,7 +156,7 @@ $(BUILD)/plan/data.h: $(DATA) Makefile
 	@for f in $(DATA); do printf '{ "%s",\n' "$${f#plan/}"; \
 	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' "$$f"; echo ', NULL },'; done > $@
 $(BUILD)/plan/shipped.o: $(BUILD)/plan/data.h
-$(BUILD)/plan/shipped.o: NEED += -I$(BUILD)/plan
+$(BUILD)/plan/shipped.o: private NEED += -I$(BUILD)/plan
 
 # retort lists the programs with the sentences of their pages.
 LISTED = $(filter-out retort,$(NAMES) $(if $(HTTPD_LIBS),,serve))
@@ -165,17 +165,17 @@ $(BUILD)/retort/list.h: $(LISTED:%=man/%.1) Makefile
 	@for p in $(LISTED); do \
 	    sed -n "s/^\.Nd \(.*\)/{ \"$$p\", \"\1\" },/p" man/$$p.1; done > $@
 $(BUILD)/retort/programs.o: $(BUILD)/retort/list.h
-$(BUILD)/retort/programs.o: NEED += -I$(BUILD)/retort
-$(BUILD)/retort/doctor.o: NEED += -DHAVE_MPI=$(if $(MPI_LIBS),1,0) \
+$(BUILD)/retort/programs.o: private NEED += -I$(BUILD)/retort
+$(BUILD)/retort/doctor.o: private NEED += -DHAVE_MPI=$(if $(MPI_LIBS),1,0) \
     -DHAVE_HTTPD=$(if $(HTTPD_LIBS),1,0) -DHAVE_CLD2=$(if $(CLD2),1,0)
 
-$(BUILD)/clean/lang.o: NEED += $(if $(CLD2),-DHAVE_CLD2)
+$(BUILD)/clean/lang.o: private NEED += $(if $(CLD2),-DHAVE_CLD2)
 ifneq ($(CLD2),)
 $(BUILD)/bin/clean: $(BUILD)/clean/lang_cld2.o
 $(BUILD)/bin/clean: LIBS += -lcld2
 endif
 
-$(BUILD)/serve/%.o: NEED += $(HTTPD_CFLAGS)
+$(BUILD)/serve/%.o: private NEED += $(HTTPD_CFLAGS)
 $(BUILD)/bin/serve $(BUILD)/tests/serve/%: LIBS += $(HTTPD_LIBS)
 
 define prog
