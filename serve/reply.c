@@ -1,6 +1,7 @@
 /* Answers as OpenAI's clients read them; see reply.h. */
 #include "reply.h"
 #include "format/json_text.h"
+#include "gen/shown.h"
 #include "text/unicode.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@ void
 reply_text_release(struct reply_text *t)
 {
     buf_release(&t->text);
+    buf_release(&t->half);
     for (size_t i = 0; i < 4; i++)
         buf_release(&t->list[i]);
 }
@@ -25,6 +27,16 @@ reply_text_bytes(const struct reply_text *t)
 }
 
 /* --- values --- */
+
+/* Remove the first n bytes. */
+static void
+drop_bytes(struct buf *b, size_t n)
+{
+    if (n == 0)
+        return;
+    memmove(b->p, b->p + n, b->n - n + 1);
+    b->n -= n;
+}
 
 void
 reply_string(struct buf *out, const char *p, size_t n)
@@ -58,38 +70,39 @@ reply_ids(struct buf *out, const struct tok_ids *ids)
     buf_addc(out, ']');
 }
 
-/* Append the bytes of a token, decoded as inside a text. */
+/* Append the bytes of a token, decoded as inside a text.  flags: TOK_SKIP, or
+ * 0. */
 static void
-append_token_bytes(struct buf *to, const struct tokenizer *tok, uint32_t id)
+append_token_bytes(struct buf *to, const struct tokenizer *tok, uint32_t id,
+    int flags)
 {
     if (id < tok_vocab(tok))
-        tok_decode(tok, &id, 1, TOK_MIDDLE, to, NULL);
+        tok_decode(tok, &id, 1, TOK_MIDDLE | flags, to, NULL);
     buf_reserve(to, 1);
 }
 
+/* Number of characters that p[n] has in an answer. */
 static size_t
 count_characters(const char *p, size_t n)
 {
+    struct buf text = { 0 };
     size_t count = 0;
 
-    for (size_t i = 0; i < n; i++)
-        count += (p[i] & 0xc0) != 0x80;
+    uni_repair(p, n, &text);
+    for (size_t i = 0; i < text.n; i++)
+        count += (text.p[i] & 0xc0) != 0x80;
+    buf_release(&text);
     return count;
 }
 
-size_t
+void
 reply_token(struct buf *out, const struct tokenizer *tok, uint32_t id)
 {
-    struct buf bytes = { 0 }, text = { 0 };
-    size_t count;
+    struct buf bytes = { 0 };
 
-    append_token_bytes(&bytes, tok, id);
-    uni_repair(bytes.p, bytes.n, &text);
-    count = count_characters(text.p, text.n);
+    append_token_bytes(&bytes, tok, id, 0);
     reply_string(out, bytes.p, bytes.n);
     buf_release(&bytes);
-    buf_release(&text);
-    return count;
 }
 
 static void
@@ -102,17 +115,15 @@ put_logp(struct buf *out, float logp)
 }
 
 /* Append a token's name as lists of log probabilities have it: its text, or
- * "token_id:N".  Returns the name's number of characters. */
-static size_t
+ * "token_id:N". */
+static void
 put_name(struct buf *out, const struct request *q, const struct tokenizer *tok,
     uint32_t id)
 {
-    const size_t from = out->n;
-
-    if (!q->ids_as_names)
-        return reply_token(out, tok, id);
-    buf_addf(out, "\"token_id:%u\"", (unsigned)id);
-    return out->n - from - 2;
+    if (q->ids_as_names)
+        buf_addf(out, "\"token_id:%u\"", (unsigned)id);
+    else
+        reply_token(out, tok, id);
 }
 
 /* --- log probabilities of completions --- */
@@ -153,6 +164,30 @@ put_top(struct buf *out, const struct request *q, const struct tokenizer *tok,
     buf_release(&seen);
 }
 
+/* Add a token's bytes to the text before the next token.  Returns the number of
+ * the character in which the token's first byte stands, from 0. */
+static size_t
+pass_token(struct reply_text *t, const struct request *q,
+    const struct tokenizer *tok, uint32_t id)
+{
+    const size_t had = t->half.n;
+    struct buf *b = &t->half;
+    size_t begin = t->offset, whole, cut;
+
+    append_token_bytes(b, tok, id, q->params.hide_special ? TOK_SKIP : 0);
+    cut = b->n - had < t->lead ? b->n - had : t->lead;
+    t->lead -= cut;
+    drop_bytes(b, cut);
+    /* a byte that does not go on with the character begun is in the next one */
+    if (had > 0 && b->n > had && shown_length(b->p, had + 1, NULL, 0) > 0 &&
+        uni_valid(b->p, had + 1) <= had)
+        begin += count_characters(b->p, had);
+    whole = shown_length(b->p, b->n, NULL, 0);
+    t->offset += count_characters(b->p, whole);
+    drop_bytes(b, whole);
+    return begin;
+}
+
 static void
 add_completion_logprob(struct reply_text *t, const struct request *q,
     const struct tokenizer *tok, const struct gen_event *ev)
@@ -161,8 +196,8 @@ add_completion_logprob(struct reply_text *t, const struct request *q,
 
     for (size_t i = 0; i < 4; i++)
         buf_adds(&t->list[i], gap);
-    buf_addf(&t->list[3], "%zu", t->offset);
-    t->offset += put_name(&t->list[0], q, tok, ev->id);
+    buf_addf(&t->list[3], "%zu", pass_token(t, q, tok, ev->id));
+    put_name(&t->list[0], q, tok, ev->id);
     put_logp(&t->list[1], ev->logp);
     if (isfinite(ev->logp))
         put_top(&t->list[2], q, tok, ev);
@@ -183,7 +218,7 @@ put_chat_token(struct buf *out, const struct request *q,
     buf_adds(out, ",\"logprob\":");
     put_logp(out, logp);
     buf_adds(out, ",\"bytes\":[");
-    append_token_bytes(&bytes, tok, id);
+    append_token_bytes(&bytes, tok, id, 0);
     for (size_t i = 0; i < bytes.n; i++)
         buf_addf(out, "%s%u", i > 0 ? "," : "", (unsigned char)bytes.p[i]);
     buf_addc(out, ']');
@@ -312,12 +347,16 @@ reply_role(struct buf *out, const struct reply_head *h, const struct request *q,
     end_event(out, q);
 }
 
-/* Move the text of *t to `out`. */
+/* Move the text of *t to `out`.  ends: 0: more follows, and half a character at
+ * the end waits for it. */
 static void
-put_text(struct buf *out, struct reply_text *t)
+put_text(struct buf *out, struct reply_text *t, int ends)
 {
-    reply_string(out, t->text.p != NULL ? t->text.p : "", t->text.n);
-    buf_clear(&t->text);
+    const char *p = t->text.p != NULL ? t->text.p : "";
+    const size_t n = ends ? t->text.n : shown_length(p, t->text.n, NULL, 0);
+
+    reply_string(out, p, n);
+    drop_bytes(&t->text, n);
 }
 
 void
@@ -328,11 +367,11 @@ reply_event(struct buf *out, const struct reply_head *h,
     buf_addf(out, "{\"index\":%zu,%s", t->index,
         h->chat ? "\"delta\":{" : "\"text\":");
     if (!h->chat) {
-        put_text(out, t);
+        put_text(out, t, finish != NULL);
     } else {
         if (t->text.n > 0 || finish == NULL) {
             buf_adds(out, "\"content\":");
-            put_text(out, t);
+            put_text(out, t, finish != NULL);
         }
         buf_addc(out, '}');
     }
@@ -372,7 +411,7 @@ reply_object_text(struct buf *out, const struct request *q,
     buf_adds(out,
         q->chat ? "\"message\":{\"role\":\"assistant\",\"content\":"
                 : "\"text\":");
-    put_text(out, t);
+    put_text(out, t, 1);
     buf_adds(out, q->chat ? "}" : "");
     put_logprobs(out, q, t);
     put_finish(out, finish);

@@ -28,7 +28,10 @@ struct reply_text {
      * tokens, token_logprobs, top_logprobs, text_offset; in chats list 0 is
      * `content` */
     struct buf list[4];
-    size_t offset; /* characters of all token names so far (text_offset) */
+    size_t offset;   /* whole characters before the next token (text_offset) */
+    struct buf half; /* bytes before the next token that begin a character */
+    size_t lead;     /* bytes of the first tokens that the text begins without:
+                      * a space that some tokenizers put before a text */
     size_t tokens; /* number of tokens generated so far */
 };
 void reply_text_release(struct reply_text *t);
@@ -70,7 +73,7 @@ void reply_error(struct buf *out, const struct refusal *r);
 void reply_string(struct buf *out, const char *p, size_t n);
 void reply_ids(struct buf *out, const struct tok_ids *ids);
 /* Append the text of one token as a JSON string, decoded as inside a longer
- * text.  Returns the text's number of characters. */
-size_t reply_token(struct buf *out, const struct tokenizer *tok, uint32_t id);
+ * text. */
+void reply_token(struct buf *out, const struct tokenizer *tok, uint32_t id);
 
 #endif

@@ -1,5 +1,6 @@
 /* The body of a request for texts; see request.h. */
 #include "request.h"
+#include "known.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -70,44 +71,103 @@ read_prompts(struct request *q, const json_t *body,
     return 0;
 }
 
+/* Add the members reasoning_effort and documents to the template's variables,
+ * *more, as vLLM does.  A template that does not read one would ignore it. */
+static int
+read_variables(const json_t *body, const struct chat *chat, json_t *more,
+    struct refusal *why)
+{
+    static const char *const names[] = { "reasoning_effort", "documents" };
+
+    for (size_t i = 0; i < 2; i++) {
+        json_t *v = json_object_get(body, names[i]);
+
+        if (v == NULL || json_is_null(v) ||
+            (json_is_array(v) && json_array_size(v) == 0))
+            continue;
+        if (i == 0 ? !json_is_string(v) : !json_is_array(v))
+            return refuse(why, 400, names[i], NULL, "%s must be %s", names[i],
+                i == 0 ? "a string" : "a list");
+        if (json_object_get(more, names[i]) != NULL)
+            return refuse(why, 400, names[i], NULL,
+                "%s is also in chat_template_kwargs: send it once", names[i]);
+        if (!chat_reads(chat, names[i]))
+            return refuse(why, 400, names[i], NULL,
+                "the chat template does not read %s: leave it out", names[i]);
+        json_object_set(more, names[i], v);
+    }
+    return 0;
+}
+
+/* Read the members that say how messages become a prompt.  o->more is a copy,
+ * which the caller releases, also after an error. */
+static int
+read_chat_options(const json_t *body, const struct chat *chat,
+    struct chat_options *o, struct refusal *why)
+{
+    json_t *more = json_object_get(body, "chat_template_kwargs");
+    struct err e;
+
+    o->more = NULL;
+    if (chat_check_variables(more, &e) < 0)
+        return refuse(why, 400, "chat_template_kwargs", NULL, "%s", e.msg);
+    o->more = more = json_is_object(more) ? json_copy(more) : json_object();
+    if (member_bool(body, "add_generation_prompt", &o->prompt, why) < 0 ||
+        member_bool(body, "continue_final_message", &o->unfinished, why) < 0 ||
+        read_variables(body, chat, more, why) < 0)
+        return -1;
+    if (o->unfinished && o->prompt)
+        return refuse(why, 400, "continue_final_message", NULL,
+            "continue_final_message needs \"add_generation_prompt\": false");
+    return 0;
+}
+
 static int
 render_messages(struct request *q, const json_t *body,
     const struct request_bounds *b, struct refusal *why)
 {
+    const json_t *messages = json_object_get(body, "messages");
     const time_t now = time(NULL);
     struct tm local;
-    struct chat_options o = { .prompt = 1,
-        .more = json_object_get(body, "chat_template_kwargs"),
-        .now = localtime_r(&now, &local) };
+    struct chat_options o = { .prompt = 1, .now = localtime_r(&now, &local) };
     struct jinja_out out = { 0 };
     struct err e;
-    int r = 0;
+    int r;
 
-    if (member_bool(body, "add_generation_prompt", &o.prompt, why) < 0)
-        return -1;
-    if (!json_is_array(json_object_get(body, "messages")) ||
-        json_array_size(json_object_get(body, "messages")) == 0)
+    if (!json_is_array(messages) || json_array_size(messages) == 0)
         return refuse(why, 400, "messages", NULL,
             "messages must be a list with at least one message");
-    if (o.more != NULL && !json_is_object(o.more) && !json_is_null(o.more))
-        return refuse(why, 400, "chat_template_kwargs", NULL,
-            "chat_template_kwargs must be an object");
-    if (json_is_null(o.more))
-        o.more = NULL;
     if (b->chat == NULL)
         return refuse(why, 400, "messages", NULL,
             "the model has no chat template: send a prompt to /v1/completions");
-    if (chat_render(b->chat, json_object_get(body, "messages"), &o, &out, &e) <
-        0)
-        r = refuse(why, 400, "messages", NULL, "messages: %s", e.msg);
-    else
+    r = read_chat_options(body, b->chat, &o, why);
+    if (r == 0 && chat_render(b->chat, messages, &o, &out, &e) < 0)
+        r = refuse(why, 400, "messages", NULL, "%s", e.msg);
+    if (r == 0)
         tok_encode(b->tok, b->scratch, out.text.p != NULL ? out.text.p : "",
             out.text.n, TOK_SPECIAL, next_prompt(q));
+    json_decref((json_t *)(uintptr_t)o.more);
     jinja_out_release(&out);
     return r;
 }
 
 /* --- parameters of texts --- */
+
+/* Read the members that say what log probabilities are called, and how many
+ * tokens the top has. */
+static int
+read_names(struct request *q, const json_t *j, struct refusal *why)
+{
+    size_t top = 0;
+
+    if (member_size(j, "top_logprobs", 0, PARAMS_TOP, &top, why) < 0 ||
+        member_bool(j, "return_tokens_as_token_ids", &q->ids_as_names, why) < 0)
+        return -1;
+    if (top > 0 && !json_is_true(json_object_get(j, "logprobs")))
+        return refuse(why, 400, "top_logprobs", NULL,
+            "top_logprobs needs \"logprobs\": true");
+    return 0;
+}
 
 /* Read the members that generate(1) takes too.  Each error of params_read
  * begins with the member's name. */
@@ -128,47 +188,11 @@ read_params(struct request *q, const json_t *j, const struct request_bounds *b,
         q->params.most = SIZE_MAX; /* as many as fit into the context */
     q->has_seed = seed != NULL && !json_is_null(seed);
     if (params_read(&q->params, j, b->V, &e) == 0)
-        return member_bool(j, "return_tokens_as_token_ids", &q->ids_as_names,
-                   why) < 0
-            ? -1
-            : 0;
+        return read_names(q, j, why);
     refuse(why, 400, NULL, NULL, "%s", e.msg);
     snprintf(why->param, sizeof why->param, "%.*s",
         (int)strcspn(why->message, ": "), why->message);
     return -1;
-}
-
-/* Does j have the member, with another value than null, false, "" or []? */
-static int
-is_wanted(const json_t *j, const char *name)
-{
-    const json_t *v = json_object_get(j, name);
-
-    return v != NULL && !json_is_null(v) && !json_is_false(v) &&
-        !(json_is_string(v) && json_string_length(v) == 0) &&
-        !(json_is_array(v) && json_array_size(v) == 0);
-}
-
-/* Refuse members that ask for a different text and are not implemented. */
-static int
-refuse_unknown_ways(const json_t *j, struct refusal *why)
-{
-    static const char *const names[] = { "suffix", "tools", "functions",
-        "prompt_logprobs", "guided_json", "guided_regex", "guided_choice",
-        "guided_grammar", "structured_outputs", "grammar", "json_schema",
-        "audio", "use_beam_search" };
-    const json_t *form = json_object_get(j, "response_format");
-    const char *type = json_string_value(json_object_get(form, "type"));
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_wanted(j, names[i]))
-            return refuse(why, 400, names[i], NULL,
-                "%s is not supported: leave it out", names[i]);
-    if (is_wanted(j, "response_format") &&
-        (type == NULL || strcmp(type, "text") != 0))
-        return refuse(why, 400, "response_format", NULL,
-            "response_format is not supported, except {\"type\": \"text\"}");
-    return 0;
 }
 
 static int
@@ -186,6 +210,8 @@ read_streaming(struct request *q, const json_t *j, struct refusal *why)
     if (!q->stream)
         return refuse(why, 400, "stream_options", NULL,
             "stream_options needs \"stream\": true");
+    if (known_check(o, KNOWN_STREAM, why) < 0)
+        return -1;
     return member_bool(o, "include_usage", &q->usage, why) < 0 ? -1 : 0;
 }
 
@@ -242,8 +268,8 @@ check_lengths(struct request *q, const struct request_bounds *b,
     return 0;
 }
 
-static int
-check_model_member(const json_t *j, const struct request_bounds *b,
+int
+request_check(const json_t *j, unsigned at, const struct request_bounds *b,
     struct refusal *why)
 {
     const char *model;
@@ -253,14 +279,16 @@ check_model_member(const json_t *j, const struct request_bounds *b,
         return refuse(why, 404, "model", "model_not_found",
             "The model `%s` does not exist: this server has `%s`.", model,
             b->model);
-    return r < 0 ? -1 : 0;
+    return r < 0 ? -1 : known_check(j, at, why);
 }
 
 static int
 read_all(struct request *q, const json_t *j, const struct request_bounds *b,
     struct refusal *why)
 {
-    if (check_model_member(j, b, why) < 0 || refuse_unknown_ways(j, why) < 0 ||
+    const unsigned at = q->chat ? KNOWN_CHAT : KNOWN_COMPLETION;
+
+    if (request_check(j, at, b, why) < 0 ||
         (!q->chat && member_bool(j, "echo", &q->echo, why) < 0) ||
         read_streaming(q, j, why) < 0 || read_params(q, j, b, why) < 0 ||
         (q->chat ? render_messages : read_prompts)(q, j, b, why) < 0 ||
@@ -302,12 +330,14 @@ request_tokenize(const char *body, size_t n, const struct request_bounds *b,
 {
     json_t *j = request_parse(body, n, why);
     struct request q = { 0 };
+    unsigned at;
     int r = -1;
 
     if (j == NULL)
         return -1;
     q.chat = json_object_get(j, "messages") != NULL;
-    if (check_model_member(j, b, why) == 0 &&
+    at = KNOWN_TOKENIZE | (q.chat ? KNOWN_CHAT : KNOWN_COMPLETION);
+    if (request_check(j, at, b, why) == 0 &&
         member_bool(j, "return_token_strs", names, why) >= 0)
         r = (q.chat ? render_messages : read_prompts)(&q, j, b, why);
     if (r == 0 && q.prompts != 1)
@@ -330,7 +360,7 @@ request_detokenize(const char *body, size_t n, const struct request_bounds *b,
 
     if (j == NULL)
         return -1;
-    r = check_model_member(j, b, why);
+    r = request_check(j, KNOWN_DETOKENIZE, b, why);
     if (r == 0 && json_object_get(j, "tokens") == NULL)
         r = refuse(why, 400, "tokens", NULL, "tokens is missing");
     if (r == 0)

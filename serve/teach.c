@@ -1,5 +1,6 @@
 /* Targets of distillation for given tokens; see teach.h. */
 #include "teach.h"
+#include "known.h"
 #include "format/safetensors.h"
 #include "model/forward.h"
 #include "model/head_top.h"
@@ -55,7 +56,8 @@ teach_read(struct teach_request *q, const char *body, size_t n, size_t longest,
             "This server has no targets: start it with --targets.");
     if ((j = request_parse(body, n, why)) == NULL)
         return -1;
-    r = member_size(j, "top", 1, most, &q->k, why) < 0 ||
+    r = request_check(j, KNOWN_TARGETS, b, why) < 0 ||
+            member_size(j, "top", 1, most, &q->k, why) < 0 ||
             member_real(j, "temperature", 0.01, 1000, &q->temperature, why) < 0
         ? -1
         : read_target_rows(q, j, longest, b, why);

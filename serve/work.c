@@ -220,7 +220,7 @@ on_event(void *ctx, const struct gen_event *ev)
         keep_event(d, t, ev);
     if (ev->kind == GEN_END)
         finish_text(d, t, ev->reason);
-    if (c->whole || c->gone)
+    if (c->whole || call_is_gone(d->w->queue, c, 0))
         return; /* the answer has ended, or the client has left */
     if (c->q.stream)
         stream_text(d, t, ev);
@@ -235,9 +235,15 @@ static void
 echo_prompt(const struct desk *d, struct call_text *t)
 {
     const struct gen_params *p = &t->call->q.params;
+    const int flags = p->hide_special ? TOK_SKIP : 0;
+    struct buf inside = { 0 };
 
-    tok_decode(d->w->tok, t->request.prompt, t->request.n,
-        p->hide_special ? TOK_SKIP : 0, &t->reply.text, NULL);
+    tok_decode(d->w->tok, t->request.prompt, t->request.n, flags,
+        &t->reply.text, NULL);
+    tok_decode(d->w->tok, t->request.prompt, t->request.n, flags | TOK_MIDDLE,
+        &inside, NULL);
+    t->reply.lead = inside.n - t->reply.text.n;
+    buf_release(&inside);
 }
 
 static void

@@ -363,6 +363,61 @@ plain_message(const struct chat *c, const json_t *message, struct err *e)
     return copy;
 }
 
+/* What marks the end of a message that is to be continued, as in transformers:
+ * a template may trim the space. */
+#define END_MARK "CONTINUE_FINAL_MESSAGE_TAG"
+
+/* The last part that is a text; NULL: there is none. */
+static json_t *
+last_text(const json_t *parts)
+{
+    for (size_t i = json_array_size(parts); i > 0; i--)
+        if (json_is_string(
+                json_object_get(json_array_get(parts, i - 1), "text")))
+            return json_array_get(parts, i - 1);
+    return NULL;
+}
+
+/* Put the mark behind the content of the last message, or behind the last text
+ * of its parts. */
+static int
+mark_end(json_t *messages, struct err *e)
+{
+    const size_t last = json_array_size(messages) - 1;
+    json_t *m = json_array_get(messages, last);
+    json_t *content = json_deep_copy(json_object_get(m, "content"));
+    json_t *holder = json_is_array(content) ? last_text(content) : m;
+    const char *name = json_is_array(content) ? "text" : "content", *text;
+
+    json_object_set_new(m, "content", content);
+    if ((text = json_string_value(json_object_get(holder, name))) == NULL)
+        return err_set(e, EX_INPUT,
+            "messages[%zu]: has no text that could be continued", last);
+    json_object_set_new(holder, name, json_sprintf("%s" END_MARK " ", text));
+    return 0;
+}
+
+/* Cut the text at the last mark; spaces before it go if the template has
+ * trimmed the one after it. */
+static int
+cut_at_mark(struct jinja_out *out, struct err *e)
+{
+    const size_t n = strlen(END_MARK);
+    char *at = NULL;
+
+    for (char *p = out->text.p; p != NULL && (p = strstr(p, END_MARK)); p += n)
+        at = p;
+    if (at == NULL)
+        return err_set(e, EX_INPUT,
+            "the template does not print the message to be continued");
+    if (at[n] != ' ')
+        while (at > out->text.p && strchr(" \t\n\v\f\r", at[-1]) != NULL)
+            at--;
+    *at = '\0';
+    out->text.n = (size_t)(at - out->text.p);
+    return 0;
+}
+
 static json_t *
 plain_messages(const struct chat *c, const json_t *messages, struct err *e)
 {
@@ -436,6 +491,10 @@ chat_render(const struct chat *c, const json_t *messages,
     int r;
 
     *out = (struct jinja_out){ 0 };
+    if (all != NULL && o->unfinished && mark_end(all, e) < 0) {
+        json_decref(all);
+        all = NULL;
+    }
     if (all == NULL)
         return -1;
     v = json_copy(c->special);
@@ -451,6 +510,8 @@ chat_render(const struct chat *c, const json_t *messages,
     json_object_set_new(v, "add_generation_prompt", json_boolean(o->prompt));
     r = jinja_render(tools && c->tools != NULL ? c->tools : c->plain, v, o->now,
         out, e);
+    if (r == 0 && o->unfinished)
+        r = cut_at_mark(out, e);
     if (r < 0)
         err_prefix(e, "chat template");
     json_decref(v);

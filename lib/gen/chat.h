@@ -42,6 +42,8 @@ int chat_for_training(struct chat *c, struct err *e);
 struct chat_options {
     int prompt;           /* 1: end where the assistant is to speak
                            * (add_generation_prompt) */
+    int unfinished;       /* 1: end where the last message's content ends
+                           * (continue_final_message); needs prompt 0 */
     const json_t *tools;  /* a list of OpenAI's {type, function}, or NULL */
     const json_t *more;   /* an object of other variables, or NULL */
     const struct tm *now; /* for templates that ask for the date; NULL: such

@@ -3,14 +3,45 @@
 
 static int port;
 
+struct request {
+    const char *path, *body;
+    int status;
+    const char *param, *code; /* of the error; NULL: none */
+};
+
+static int
+is_text(const json_t *v, const char *want)
+{
+    return want ? json_is_string(v) && strcmp(json_string_value(v), want) == 0
+                : json_is_null(v);
+}
+
+/* Send requests, and compare the answers' status and error object. */
+static void
+check_answers(int to, const struct request *all, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct answer a;
+
+        ask(to, all[i].path, all[i].body, &a);
+        ok(a.status == all[i].status &&
+                (a.status == 200 ||
+                    (strlen(text_of(a.json, "error.message")) > 8 &&
+                        strcmp(text_of(a.json, "error.type"),
+                            "invalid_request_error") == 0 &&
+                        is_text(member(a.json, "error.param"), all[i].param) &&
+                        is_text(member(a.json, "error.code"), all[i].code))),
+            "%s of %s answers %d", all[i].path, all[i].body, all[i].status);
+        if (a.status != all[i].status)
+            printf("# %d: %s\n", a.status, a.body.p ? a.body.p : "");
+        answer_release(&a);
+    }
+}
+
 static void
 error_objects(void)
 {
-    static const struct {
-        const char *path, *body;
-        int status;
-        const char *param, *code;
-    } bad[] = {
+    static const struct request bad[] = {
         { "/v1/completions", "{\"prompt\": \"a\", \"temperature\": \"hot\"}",
             400, "temperature", NULL },
         { "/v1/completions", "{\"prompt\": \"a\", \"max_tokens\": -1}", 400,
@@ -36,6 +67,33 @@ error_objects(void)
         { "/v1/completions",
             "{\"prompt\": \"a\", \"response_format\": {\"type\": \"json\"}}",
             400, "response_format", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"unknown\": 1}", 400,
+            "unknown", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"bad_words\": [\"x\"]}", 400,
+            "bad_words", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"bad_words\": []}", 200, NULL,
+            NULL },
+        { "/v1/completions",
+            "{\"prompt\": \"a\", \"include_stop_str_in_output\": true}", 400,
+            "include_stop_str_in_output", NULL },
+        { "/v1/completions",
+            "{\"prompt\": \"a\", \"truncate_prompt_tokens\": 2}", 400,
+            "truncate_prompt_tokens", NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"messages\": [1]}", 400,
+            "messages", NULL },
+        { "/v1/completions",
+            "{\"prompt\": \"a\", \"logprobs\": 1, \"top_logprobs\": 3}", 400,
+            "top_logprobs", NULL },
+        { "/v1/completions",
+            "{\"prompt\": \"a\", \"stream\": true, "
+            "\"stream_options\": {\"continuous_usage_stats\": true}}",
+            400, "continuous_usage_stats", NULL },
+        { "/v1/completions",
+            "{\"prompt\": \"a\", \"stream\": false, \"user\": \"me\", "
+            "\"metadata\": {\"a\": \"b\"}, \"store\": true, "
+            "\"service_tier\": \"auto\", \"length_penalty\": 1.0, "
+            "\"use_beam_search\": false, \"priority\": 0}",
+            200, NULL, NULL },
         { "/v1/completions", "{\"max_tokens\": 3}", 400, "prompt", NULL },
         { "/v1/completions", "{\"prompt\": []}", 400, "prompt", NULL },
         { "/v1/completions", "{\"prompt\": [\"a\", 3]}", 400, "prompt", NULL },
@@ -52,37 +110,71 @@ error_objects(void)
         { "/v1/completions", "{\"prompt\": \"a\"", 400, NULL, NULL },
         { "/v1/completions", "[1]", 400, NULL, NULL },
         { "/v1/chat/completions", "{\"messages\": []}", 400, "messages", NULL },
+        { "/tokenize", "{\"prompt\": \"a\", \"max_tokens\": 3}", 200, NULL,
+            NULL },
+        { "/tokenize", "{\"prompt\": \"a\", \"tools\": [{}]}", 400, "tools",
+            NULL },
         { "/detokenize", "{\"tokens\": \"a\"}", 400, "tokens", NULL },
+        { "/detokenize", "{\"tokens\": [1], \"prompt\": \"a\"}", 400, "prompt",
+            NULL },
         { "/v1/embeddings", "{}", 404, NULL, NULL },
     };
 
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct answer a;
-        const json_t *param, *code;
+    check_answers(port, bad, sizeof bad / sizeof *bad);
+}
 
-        ask(port, bad[i].path, bad[i].body, &a);
-        param = member(a.json, "error.param");
-        code = member(a.json, "error.code");
-        ok(a.status == bad[i].status &&
-                (a.status == 200 ||
-                    (strlen(text_of(a.json, "error.message")) > 8 &&
-                        strcmp(text_of(a.json, "error.type"),
-                            "invalid_request_error") == 0 &&
-                        (bad[i].param ? strcmp(bad[i].param,
-                                            json_string_value(param)
-                                                ? json_string_value(param)
-                                                : "") == 0
-                                      : json_is_null(param)) &&
-                        (bad[i].code ? strcmp(bad[i].code,
-                                           json_string_value(code)
-                                               ? json_string_value(code)
-                                               : "") == 0
-                                     : json_is_null(code)))),
-            "%s of %s answers %d", bad[i].path, bad[i].body, bad[i].status);
-        if (a.status != bad[i].status)
-            printf("# %d: %s\n", a.status, a.body.p ? a.body.p : "");
-        answer_release(&a);
-    }
+/* Members of a chat.  The template reads reasoning_effort, not documents. */
+static void
+chat_members(void)
+{
+    static const char *const args[] = { "-m", "tests/golden/gguf/chat.gguf",
+        "--template", "effort.jinja", NULL };
+#define HI "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}], "
+#define CHATS "/v1/chat/completions"
+    static const struct request all[] = {
+        { CHATS, HI "\"max_tokens\": 1, \"reasoning_effort\": \"low\"}", 200, NULL,
+            NULL },
+        { CHATS, HI "\"reasoning_effort\": 1}", 400, "reasoning_effort", NULL },
+        { CHATS, HI "\"documents\": [{\"text\": \"a\"}]}", 400, "documents",
+            NULL },
+        { CHATS, HI "\"documents\": [], \"max_tokens\": 1}", 200, NULL, NULL },
+        { CHATS, HI "\"chat_template\": \"x\"}", 400, "chat_template", NULL },
+        { CHATS, HI "\"echo\": true}", 400, "echo", NULL },
+        { CHATS, HI "\"chat_template_kwargs\": {\"tools\": [1]}}", 400,
+            "chat_template_kwargs", NULL },
+        { CHATS, HI "\"continue_final_message\": true}", 400,
+            "continue_final_message", NULL },
+        { CHATS, HI "\"top_logprobs\": 2}", 400, "top_logprobs", NULL },
+        { CHATS,
+            HI "\"top_logprobs\": 0, \"tools\": [], \"tool_choice\": \"none\", "
+               "\"parallel_tool_calls\": true, \"modalities\": [\"text\"], "
+               "\"verbosity\": \"medium\", \"max_tokens\": 1}",
+            200, NULL, NULL },
+        { CHATS, HI "\"verbosity\": \"low\"}", 400, "verbosity", NULL },
+        { CHATS,
+            "{\"messages\": [{\"role\": \"user\", \"content\": "
+            "[{\"type\": \"image_url\"}]}]}",
+            400, "messages", NULL },
+    };
+    struct server s;
+    struct answer a;
+    FILE *f = fopen("effort.jinja", "w");
+
+    fputs("{{ messages[0].content }}{{ reasoning_effort }}", f);
+    fclose(f);
+    server_start(&s, args);
+    check_answers(s.port, all, sizeof all / sizeof *all);
+    ask(s.port, "/tokenize", HI "\"reasoning_effort\": \"high\"}", &a);
+    ok(number_of(a.json, "count") == 6, "the template gets reasoning_effort");
+    answer_release(&a);
+    ask(s.port, "/tokenize",
+        HI "\"continue_final_message\": true, "
+           "\"add_generation_prompt\": false}",
+        &a);
+    ok(number_of(a.json, "count") == 2,
+        "a message that is continued ends the prompt");
+    answer_release(&a);
+    ok(server_end(&s, SIGTERM) == 0, "a server of chats ends with status 0");
 }
 
 static void
@@ -175,6 +267,7 @@ main(void)
     error_objects();
     methods_and_sizes();
     ok(server_end(&s, SIGTERM) == 0, "the server ends after refusals");
+    chat_members();
     keys_of_clients();
     return done_testing();
 }

@@ -105,7 +105,7 @@ malformed_bodies(void)
     ok(api.queue && queue_calls(api.queue) == 0,
         "%zu malformed bodies are answered or refused", n);
     printf("# %zu accepted\n", accepted);
-    ok(accepted > n / 50 && accepted < n / 2,
+    ok(accepted > n / 200 && accepted < n / 2,
         "both accepted and refused bodies are among them");
     ok(prog_resident() <= before + (4 << 20),
         "memory does not grow by malformed bodies");
