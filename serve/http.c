@@ -1,5 +1,6 @@
 /* Connections; see http.h. */
 #include "http.h"
+#include "origin.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/thread.h"
@@ -26,6 +27,7 @@ struct http {
     pthread_t thread;
     int bell; /* eventfd that wakes the thread */
     atomic_int closing, stopping;
+    int guarded; /* 1: only for programs of this machine, see origin.h */
     char url[300];
 };
 
@@ -210,6 +212,50 @@ has_key(struct MHD_Connection *con, const char *key)
         keys_match(h + 7, key);
 }
 
+struct hosts {
+    const char *first;
+    size_t n;
+};
+
+static enum MHD_Result
+add_host(void *ctx, enum MHD_ValueKind kind, const char *name,
+    const char *value)
+{
+    struct hosts *h = ctx;
+
+    (void)kind;
+    if (strcasecmp(name, "Host") == 0 && h->n++ == 0)
+        h->first = value;
+    return MHD_YES;
+}
+
+/* Check the headers Host and Origin.  Set x->why if the request is refused. */
+static void
+check_origin(struct MHD_Connection *con, struct exchange *x,
+    const char *version)
+{
+    const char *own = x->h->o.host;
+    const char *origin =
+        MHD_lookup_connection_value(con, MHD_HEADER_KIND, "Origin");
+    struct hosts host = { NULL, 0 };
+
+    MHD_get_connection_values(con, MHD_HEADER_KIND, add_host, &host);
+    if (host.n > 1 || (host.n == 0 && strcmp(version, "HTTP/1.0") != 0))
+        refuse(&x->why, 400, NULL, NULL, "Send one header Host.");
+    else if (!x->h->guarded)
+        return;
+    else if (host.first != NULL && !origin_takes_host(host.first, own))
+        refuse(&x->why, 403, NULL, NULL,
+            "The host %s is not this server's: ask for localhost, or start the "
+            "server with --key-file.",
+            host.first);
+    else if (origin != NULL && !origin_takes(origin, own))
+        refuse(&x->why, 403, NULL, NULL,
+            "Pages of the origin %s may not ask: start the server with "
+            "--key-file.",
+            origin);
+}
+
 /* Check path, method and key of a request, whose body has not come yet.  Set
  * x->why if the request is refused. */
 static void
@@ -287,13 +333,14 @@ on_request(void *ctx, struct MHD_Connection *con, const char *path,
     struct exchange *x = *con_cls;
     const char *length;
 
-    (void)version;
     if (x == NULL) {
         *con_cls = x = xcalloc(1, sizeof *x);
         x->h = ctx;
         x->con = con;
         x->path = api_find(path);
-        check_head(con, x, path, method);
+        check_origin(con, x, version);
+        if (x->why.status == 0)
+            check_head(con, x, path, method);
         length =
             MHD_lookup_connection_value(con, MHD_HEADER_KIND, "Content-Length");
         if (length == NULL || strtoull(length, NULL, 10) <= x->h->o.body)
@@ -417,16 +464,20 @@ open_listener(const struct http_options *o, struct err *e)
     return fd;
 }
 
+/* Set h->url and h->guarded by the address of the listening socket. */
 static void
-tell_url(struct http *h, int fd)
+read_address(struct http *h, int fd)
 {
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
     char host[200] = "?", port[20] = "?";
 
-    if (getsockname(fd, (struct sockaddr *)&at, &n) == 0)
+    if (getsockname(fd, (struct sockaddr *)&at, &n) == 0) {
+        h->guarded = h->o.key == NULL &&
+            origin_is_loopback((const struct sockaddr *)&at);
         getnameinfo((struct sockaddr *)&at, n, host, sizeof host, port,
             sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+    }
     snprintf(h->url, sizeof h->url,
         strchr(host, ':') != NULL ? "http://[%s]:%s" : "http://%s:%s", host,
         port);
@@ -444,7 +495,7 @@ http_start(const struct http_options *o, struct api *api, struct err *e)
     }
     h->o = *o;
     h->api = api;
-    tell_url(h, fd);
+    read_address(h, fd);
     h->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
             MHD_USE_ITC | MHD_USE_ERROR_LOG,
         0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, log_error,

@@ -67,10 +67,10 @@ server_start(struct server *s, const char *const *args)
         FILE *f = fopen("serve.err", "r");
 
         while (f && fgets(line, sizeof line, f)) {
-            const char *at = strstr(line, "listening at http://127.0.0.1:");
+            const char *at = strstr(line, "listening at http://");
 
             if (at)
-                s->port = (int)strtol(at + 30, NULL, 10);
+                s->port = (int)strtol(strchr(at + 20, ':') + 1, NULL, 10);
         }
         if (f)
             fclose(f);
@@ -134,7 +134,7 @@ put_request(int fd, const char *path, const char *more, const char *body)
 {
     struct buf b = { 0 };
 
-    buf_addf(&b, "%s %s HTTP/1.1\r\nHost: x\r\n%s", body ? "POST" : "GET", path,
+    buf_addf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s", body ? "POST" : "GET", path,
         more);
     if (body)
         buf_addf(&b, "Content-Length: %zu\r\n", strlen(body));

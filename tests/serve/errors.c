@@ -183,7 +183,7 @@ methods_and_sizes(void)
     struct answer a;
     static const char *const head =
         "POST /v1/completions HTTP/1.1\r\n"
-        "Host: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+        "Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
     struct buf big = { 0 };
     int fd;
 
@@ -212,6 +212,92 @@ methods_and_sizes(void)
     ok(a.status == 413, "a long body in chunks answers 413");
     answer_release(&a);
     buf_release(&big);
+}
+
+/* Send a GET of /v1/models with these header lines; returns the status. */
+static int
+status_of(int to, const char *version, const char *lines)
+{
+    const int fd = dial(to);
+    struct answer a;
+    char head[300];
+    int status;
+
+    snprintf(head, sizeof head, "GET /v1/models HTTP/%s\r\n%s\r\n", version,
+        lines);
+    put_all(fd, head, strlen(head));
+    get_answer(fd, &a);
+    status = a.status;
+    answer_release(&a);
+    close(fd);
+    return status;
+}
+
+/* A page of somebody else, by a name that leads here or by our address. */
+static void
+foreign_pages(int open)
+{
+    static const struct {
+        const char *lines;
+        int guarded, not; /* status at a loopback address without keys, else */
+    } cases[] = {
+        { "Host: evil.example\r\n", 403, 200 },
+        { "Host: localhost.evil.example\r\n", 403, 200 },
+        { "Host: 127.0.0.1.evil.example:80\r\n", 403, 200 },
+        { "Host: 0.0.0.0\r\n", 403, 200 },
+        { "Host: 10.0.0.1:8000\r\n", 403, 200 },
+        { "Host: [::2]\r\n", 403, 200 },
+        { "Host: [::1\r\n", 403, 200 },
+        { "Host: localhost:x\r\n", 403, 200 },
+        { "Host: \r\n", 403, 200 },
+        { "Host: LocalHost\r\n", 200, 200 },
+        { "Host: localhost.:8000\r\n", 200, 200 },
+        { "Host: 127.0.0.1\r\n", 200, 200 },
+        { "Host: 127.0.0.2:1\r\n", 200, 200 },
+        { "Host: [::1]:80\r\n", 200, 200 },
+        { "Host: [0:0:0:0:0:0:0:1]\r\n", 200, 200 },
+        { "Host: [::ffff:127.0.0.1]\r\n", 200, 200 },
+        { "Host: localhost\r\nOrigin: http://evil.example\r\n", 403, 200 },
+        { "Host: localhost\r\nOrigin: null\r\n", 403, 200 },
+        { "Host: localhost\r\nOrigin: http://localhost.evil.example\r\n", 403,
+            200 },
+        { "Host: localhost\r\nOrigin: http://evil.example/://localhost\r\n",
+            403, 200 },
+        { "Host: localhost\r\nOrigin: http://localhost:3000\r\n", 200, 200 },
+        { "Host: localhost\r\nOrigin: https://[::1]\r\n", 200, 200 },
+        { "Host: localhost\r\nHost: evil.example\r\n", 400, 400 },
+        { "", 400, 400 },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int want = open ? cases[i].not : cases[i].guarded;
+        const int got = status_of(open ? open : port, "1.1", cases[i].lines);
+        char shown[100];
+
+        snprintf(shown, sizeof shown, "%s", cases[i].lines);
+        for (char *p; (p = strpbrk(shown, "\r\n"));)
+            *p = ' ';
+        ok(got == want, "%s\"%s\" answers %d",
+            open ? "with keys or for other machines " : "", shown, want);
+        if (got != want)
+            printf("# %d\n", got);
+    }
+    ok(status_of(open ? open : port, "1.0", "") == 200,
+        "HTTP/1.0 needs no Host%s", open ? " there" : "");
+    ok(status_of(open ? open : port, "1.0", "Host: evil.example\r\n") ==
+            (open ? 200 : 403),
+        "HTTP/1.0 with a foreign Host answers %d", open ? 200 : 403);
+}
+
+static void
+other_machines(void)
+{
+    static const char *const args[] = { "--host", "0.0.0.0", NULL };
+    struct server s;
+
+    server_start(&s, args);
+    foreign_pages(s.port);
+    ok(server_end(&s, SIGTERM) == 0, "a server for all ends with status 0");
 }
 
 static void
@@ -266,8 +352,10 @@ main(void)
     port = s.port;
     error_objects();
     methods_and_sizes();
+    foreign_pages(0);
     ok(server_end(&s, SIGTERM) == 0, "the server ends after refusals");
     chat_members();
+    other_machines();
     keys_of_clients();
     return done_testing();
 }
