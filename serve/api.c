@@ -1,7 +1,6 @@
 /* The paths of the server; see api.h. */
 #include "api.h"
 #include "reply.h"
-#include "base/clock.h"
 #include "base/rng.h"
 
 #include <stdlib.h>
@@ -191,14 +190,14 @@ put_call(struct api *api, struct call *c, int r, size_t bytes,
 
 static void
 answer_texts(struct api *api, int chat, const char *body, size_t n,
-    struct api_answer *a)
+    double arrived, struct api_answer *a)
 {
     struct call *c = call_new(api->queue);
     struct request *q = &c->q;
     const uint64_t number = api->requests++;
     const int r = request_read(q, chat, body, n, &api->bounds, &a->why);
 
-    c->arrived = clock_now();
+    c->arrived = arrived;
     c->head = (struct reply_head){ .chat = chat,
         .created = (long long)time(NULL),
         .model = api->bounds.model };
@@ -216,7 +215,7 @@ answer_texts(struct api *api, int chat, const char *body, size_t n,
 }
 
 static void
-answer_targets(struct api *api, const char *body, size_t n,
+answer_targets(struct api *api, const char *body, size_t n, double arrived,
     struct api_answer *a)
 {
     struct call *c = call_new(api->queue);
@@ -224,7 +223,7 @@ answer_targets(struct api *api, const char *body, size_t n,
     const int r =
         teach_read(q, body, n, api->target_tokens, &api->bounds, &a->why);
 
-    c->arrived = clock_now();
+    c->arrived = arrived;
     c->is_targets = 1;
     c->texts = q->rows;
     put_call(api, c, r, teach_request_bytes(q), a);
@@ -232,7 +231,7 @@ answer_targets(struct api *api, const char *body, size_t n,
 
 void
 api_answer(struct api *api, enum api_path p, const char *path, const char *body,
-    size_t n, struct api_answer *a)
+    size_t n, double arrived, struct api_answer *a)
 {
     *a = (struct api_answer){ .type = "application/json" };
     switch (p) {
@@ -244,11 +243,13 @@ api_answer(struct api *api, enum api_path p, const char *path, const char *body,
     case API_MODELS: answer_models(api, a); break;
     case API_MODEL: answer_model(api, path, a); break;
     case API_COMPLETIONS:
-    case API_CHAT: answer_texts(api, p == API_CHAT, body, n, a); break;
+    case API_CHAT:
+        answer_texts(api, p == API_CHAT, body, n, arrived, a);
+        break;
     case API_TOKENIZE: answer_tokenize(api, body, n, a); break;
     case API_TOKENIZER: answer_tokenizer(api, a); break;
     case API_DETOKENIZE: answer_detokenize(api, body, n, a); break;
-    case API_TARGETS: answer_targets(api, body, n, a); break;
+    case API_TARGETS: answer_targets(api, body, n, arrived, a); break;
     default: refuse(&a->why, 404, NULL, NULL, "There is nothing at %s.", path);
     }
 }

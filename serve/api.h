@@ -1,5 +1,6 @@
 /* The paths of the server, and the answer to a request for each.  HTTP itself
- * is in http.h.  Only the HTTP thread calls these functions. */
+ * is in http.h.  Requests with a body are answered by the reader's thread, see
+ * reader.h, others by the HTTP thread. */
 #ifndef SERVE_API_H
 #define SERVE_API_H
 
@@ -21,7 +22,8 @@ struct api {
     uint64_t seed;        /* a request without a seed gets one derived from
                            * this seed and the request's number */
     long long created;    /* start of the server, seconds since 1970 */
-    uint64_t requests;    /* number of requests for texts so far */
+    uint64_t requests;    /* number of requests for texts so far, for the
+                           * reader's thread */
 };
 
 struct api_answer {
@@ -52,8 +54,8 @@ int api_is_post(enum api_path p);
 /* 1: clients need no key for the path. */
 int api_is_open(enum api_path p);
 /* Set *a to the answer to a request for `path`, with body[n] if it is a POST.
- */
+ * arrived: clock_now when it came. */
 void api_answer(struct api *api, enum api_path p, const char *path,
-    const char *body, size_t n, struct api_answer *a);
+    const char *body, size_t n, double arrived, struct api_answer *a);
 
 #endif

@@ -1,6 +1,8 @@
 /* Connections; see http.h. */
 #include "http.h"
 #include "origin.h"
+#include "reader.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/thread.h"
@@ -24,6 +26,8 @@ struct http {
     struct MHD_Daemon *daemon;
     struct http_options o;
     struct api *api;
+    struct reader *reader;
+    atomic_size_t unsent; /* see http_unsent */
     pthread_t thread;
     int bell; /* eventfd that wakes the thread */
     atomic_int closing, stopping;
@@ -38,6 +42,8 @@ struct exchange {
     enum api_path path;
     struct buf body;
     size_t held;        /* bytes of body that count as held, see queue.h */
+    struct reading reading;
+    int reads;          /* 1: the reader has `reading` */
     struct refusal why; /* status 0: not refused so far */
     struct call *call;  /* NULL: the engine's thread is not needed */
     int status;         /* HTTP status that was sent; 0: none yet */
@@ -299,6 +305,35 @@ receive_body(struct exchange *x, const char *data, size_t n)
         buf_add(&x->body, data, n);
 }
 
+/* Give a request whose body has come to the reader, and let the connection wait
+ * for it. */
+static enum MHD_Result
+read_request(struct MHD_Connection *con, struct exchange *x)
+{
+    if (queue_reading_begin(x->h->api->queue, &x->why) < 0)
+        return send_refusal(con, x);
+    x->reading = (struct reading){ .path = x->path,
+        .body = x->body.p != NULL ? x->body.p : "",
+        .n = x->body.n,
+        .arrived = clock_now(),
+        .con = x };
+    x->reads = 1;
+    atomic_fetch_add(&x->h->unsent, 1);
+    MHD_suspend_connection(con);
+    reader_put(x->h->reader, &x->reading);
+    return MHD_YES;
+}
+
+static void
+wake_reading(struct reading *g)
+{
+    struct exchange *x = g->con;
+    struct http *h = x->h;
+
+    MHD_resume_connection(x->con);
+    ring_bell(h);
+}
+
 static enum MHD_Result
 answer_request(struct MHD_Connection *con, struct exchange *x, const char *path)
 {
@@ -306,8 +341,13 @@ answer_request(struct MHD_Connection *con, struct exchange *x, const char *path)
 
     if (x->why.status != 0)
         return send_refusal(con, x);
-    api_answer(x->h->api, x->path, path, x->body.p != NULL ? x->body.p : "",
-        x->body.n, &a);
+    if (!x->reads && api_is_post(x->path))
+        return read_request(con, x);
+    if (x->reads)
+        a = reader_answer(x->h->reader, &x->reading);
+    else
+        api_answer(x->h->api, x->path, path, "", 0, clock_now(), &a);
+    x->reads = 0;
     buf_release(&x->body);
     queue_hold(x->h->api->queue, &x->held, 0);
     if (a.call != NULL) {
@@ -370,11 +410,19 @@ on_completed(void *ctx, struct MHD_Connection *con, void **con_cls,
     if (x == NULL)
         return;
     metrics_answered(h->api->metrics, sent ? x->status : 0);
+    if (x->reads) { /* the client has left before its request was read */
+        struct api_answer a = reader_answer(h->reader, &x->reading);
+
+        x->call = a.call;
+        buf_release(&a.out);
+    }
     if (x->call != NULL) {
         if (!sent)
             call_leave(w, x->call);
         call_release(w, x->call);
     }
+    if (x->reading.con != NULL)
+        atomic_fetch_sub(&h->unsent, 1);
     queue_hold(w, &x->held, 0);
     buf_release(&x->body);
     free(x);
@@ -505,9 +553,14 @@ http_start(const struct http_options *o, struct api *api, struct err *e)
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS, MHD_OPTION_END);
     h->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (h->daemon != NULL && h->bell >= 0 &&
+        (h->reader = reader_new(api, wake_reading, e)) != NULL &&
         thread_start(&h->thread, run_daemon, h) == 0)
         return h;
     err_set(e, EX_SYS, "libmicrohttpd cannot start:");
+    if (h->reader != NULL) {
+        reader_stop(h->reader);
+        reader_free(h->reader);
+    }
     if (h->daemon != NULL)
         MHD_stop_daemon(h->daemon);
     else
@@ -524,6 +577,12 @@ http_url(const struct http *h)
     return h->url;
 }
 
+size_t
+http_unsent(struct http *h)
+{
+    return atomic_load(&h->unsent);
+}
+
 void
 http_close(struct http *h)
 {
@@ -536,9 +595,11 @@ http_stop(struct http *h)
 {
     if (h == NULL)
         return;
+    reader_stop(h->reader);
     atomic_store(&h->stopping, 1);
     ring_bell(h);
     pthread_join(h->thread, NULL);
+    reader_free(h->reader);
     close(h->bell);
     free(h);
 }

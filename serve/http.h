@@ -1,4 +1,5 @@
-/* The HTTP server: libmicrohttpd handles all connections in one thread. */
+/* The HTTP server: libmicrohttpd handles all connections in one thread, and
+ * reader.h reads bodies in another. */
 #ifndef SERVE_HTTP_H
 #define SERVE_HTTP_H
 
@@ -22,6 +23,9 @@ struct http *http_start(const struct http_options *o, struct api *api,
     struct err *e);
 /* Returns "http://HOST:PORT", where the server listens. */
 const char *http_url(const struct http *h);
+/* Number of requests with a body that were taken and whose answers have not been
+ * sent. */
+size_t http_unsent(struct http *h);
 /* Accept no more connections. */
 void http_close(struct http *h);
 /* Close all connections and free h. */

@@ -18,6 +18,7 @@ struct queue {
     size_t texts;               /* texts that run or wait */
     size_t bytes;               /* bytes held */
     size_t calls;               /* number of calls that are not freed */
+    size_t readings;            /* requests that are being read */
     int drains;
 };
 
@@ -94,14 +95,45 @@ call_release(struct queue *w, struct call *c)
 }
 
 int
+queue_reading_begin(struct queue *w, struct refusal *why)
+{
+    int drains;
+
+    queue_lock(w);
+    drains = w->drains;
+    w->readings += !drains;
+    queue_unlock(w);
+    return !drains ? 0
+                   : refuse(why, 503, NULL, "shutting_down",
+                         "The server is stopping.");
+}
+
+void
+queue_reading_end(struct queue *w)
+{
+    queue_lock(w);
+    w->readings--;
+    queue_unlock(w);
+}
+
+size_t
+queue_readings(struct queue *w)
+{
+    size_t n;
+
+    queue_lock(w);
+    n = w->readings;
+    queue_unlock(w);
+    return n;
+}
+
+int
 queue_put(struct queue *w, struct call *c, struct refusal *why)
 {
     int r = 0;
 
     queue_lock(w);
-    if (w->drains) {
-        r = refuse(why, 503, NULL, "shutting_down", "The server is stopping.");
-    } else if (w->texts + c->texts > w->b.texts) {
+    if (w->texts + c->texts > w->b.texts) {
         r = refuse(why, 429, NULL, "queue_full",
             "The server has %zu texts to write, and no room for %zu more: try "
             "again later.",

@@ -1,8 +1,8 @@
 /*
- * A queue of requests between two threads.  The HTTP thread makes a call of
+ * A queue of requests between threads.  The reader's thread makes a call of
  * each request and puts it in; the engine's thread takes the call and writes
  * the answer into it; the HTTP thread sends the answer.  The call is freed when
- * neither thread needs it.
+ * no thread needs it.
  *
  * The queue limits the number of texts that run or wait, and the bytes of
  * requests and answers that the server holds.
@@ -58,14 +58,20 @@ void queue_free(struct queue *w);
 void queue_lock(struct queue *w);
 void queue_unlock(struct queue *w);
 
-/* Make a call, which the HTTP thread owns. */
+/* Make a call, which the HTTP thread will own. */
 struct call *call_new(struct queue *w);
 /* Give up ownership of a call; the last owner frees it. */
 void call_release(struct queue *w, struct call *c);
-/* Give the call to the engine's thread.  -1 and *why: 429, the queue is full;
- * 503, the server is stopping. */
+/* Count a request that is being read, whose call may be put later.  A server
+ * that stops waits for it.  -1 and *why (503): the server is stopping. */
+int queue_reading_begin(struct queue *w, struct refusal *why);
+void queue_reading_end(struct queue *w);
+/* Number of requests that are being read. */
+size_t queue_readings(struct queue *w);
+/* Give the call to the engine's thread.  -1 and *why: 429, the queue is full.
+ */
 int queue_put(struct queue *w, struct call *c, struct refusal *why);
-/* Refuse new calls from now on. */
+/* Refuse new requests from now on. */
 void queue_drain(struct queue *w);
 /* 1: queue_drain was called. */
 int queue_drains(struct queue *w);

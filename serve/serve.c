@@ -14,12 +14,12 @@
 
 /* Wait until the HTTP thread has sent all answers, at most `seconds`. */
 static void
-send_rest(struct server *s, double seconds)
+send_rest(struct http *h, double seconds)
 {
     const double until = clock_now() + seconds;
     const struct timespec nap = { 0, 5000000 };
 
-    while (queue_calls(s->api.queue) > 0 && clock_now() < until)
+    while (http_unsent(h) > 0 && clock_now() < until)
         nanosleep(&nap, NULL);
 }
 
@@ -48,7 +48,7 @@ serve_all(struct server *s, const struct serve_args *a)
     prog_catch_stop();
     note("listening at %s, model %s", http_url(w.http), s->api.bounds.model);
     lost = work_run(&w);
-    send_rest(s, lost > 0 ? 1.0 : a->idle);
+    send_rest(w.http, lost > 0 ? 1.0 : a->idle);
     http_stop(w.http);
     return lost;
 }

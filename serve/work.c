@@ -468,7 +468,7 @@ work_run(const struct work *w)
     struct desk d = { .w = w };
     double first = 0;
     size_t lost = 0;
-    int level;
+    int level, reads;
 
     d.last = &d.calls;
     while ((level = stop_level(&first)) < 2) {
@@ -477,8 +477,9 @@ work_run(const struct work *w)
             queue_drain(w->queue);
             note("stopping: requests that have come are answered");
         }
+        reads = queue_readings(w->queue) > 0;
         take_calls(&d, d.calls == NULL ? IDLE : 0);
-        if (level == 1 && d.calls == NULL)
+        if (level == 1 && !reads && d.calls == NULL)
             break;
         look_after_calls(&d, clock_now());
         compute_targets(&d);

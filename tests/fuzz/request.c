@@ -97,7 +97,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n == 0)
         return 0;
     api_answer(&api, API_COMPLETIONS + data[0] % (API_NOWHERE - 1), "/x",
-        (const char *)data + 1, n - 1, &a);
+        (const char *)data + 1, n - 1, 0, &a);
     if (a.call) {
         check_call(a.call);
     } else if (a.why.status) {

@@ -311,6 +311,97 @@ bounds(void)
     ok(server_end(&s, SIGTERM) == 0, "the server ends after large requests");
 }
 
+/* Bytes that have come and can be read without waiting; they are dropped. */
+static size_t
+drop_ready(int fd)
+{
+    static char bytes[65536];
+    const ssize_t n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* A request that takes long to be read: other connections go on meanwhile. */
+static void
+slow_reading(void)
+{
+    static const char *const args[] = { "--max-body", "40M", "--max-texts",
+        "1000", "--queue", "1000", "--at-once", "1", "-j", "1", NULL };
+    const size_t n = (size_t)30 << 20;
+    struct server s;
+    struct answer a;
+    struct pollfd p = { .events = POLLIN };
+    struct buf body = { 0 };
+    size_t healthy = 0, streamed = 0;
+    int stream;
+
+    server_start(&s, args);
+    stream = dial(s.port);
+    put_request(stream, "/v1/completions", "", LONG_BODY ", \"stream\": true}");
+    comes_to(s.port, "vllm:num_requests_running", 1, 1);
+    buf_adds(&body, "{\"prompt\": \"");
+    for (size_t i = 0; i < n; i += 16)
+        buf_adds(&body, "The river and a ");
+    buf_adds(&body, "\"}");
+    p.fd = dial(s.port);
+    put_request(p.fd, "/tokenize", "", body.p);
+    drop_ready(stream);
+    while (poll(&p, 1, 0) == 0) {
+        ask(s.port, "/health", NULL, &a);
+        healthy += a.status == 200;
+        answer_release(&a);
+        streamed += drop_ready(stream) > 0;
+    }
+    get_answer(p.fd, &a);
+    ok(a.status == 200 && number_of(a.json, "count") > 1000000,
+        "a long text is encoded");
+    ok(healthy > 20, "/health answers while a request is read");
+    ok(streamed > 20, "a stream goes on while a request is read");
+    printf("# %zu answers, %zu pieces\n", healthy, streamed);
+    answer_release(&a);
+    buf_release(&body);
+    close(p.fd);
+    close(stream);
+    ok(server_end(&s, SIGTERM) == 0, "the server ends after a long text");
+}
+
+/* Requests that wait to be read when the server is told to stop. */
+static void
+unread_requests(void)
+{
+    static const char *const args[] = { "--max-body", "40M", NULL };
+    struct server s;
+    struct answer a;
+    struct buf body = { 0 };
+    int fd[3], status;
+
+    server_start(&s, args);
+    buf_adds(&body, "{\"prompt\": \"");
+    for (size_t i = 0; i < (size_t)20 << 20; i += 16)
+        buf_adds(&body, "The river and a ");
+    buf_adds(&body, "\"}");
+    for (size_t i = 0; i < 3; i++) {
+        fd[i] = dial(s.port);
+        put_request(fd[i], i == 0 ? "/tokenize" : "/v1/completions", "",
+            i == 0 ? body.p : "{\"prompt\": \"The\", \"max_tokens\": 2}");
+    }
+    nap(0.5);
+    kill(s.pid, SIGTERM);
+    for (size_t i = 0; i < 3; i++) {
+        get_answer(fd[i], &a);
+        /* 503: it came after the signal, on a busy machine */
+        ok((a.status == 200 || a.status == 503) && a.whole,
+            "request %zu, not read when the server stops, is answered", i);
+        printf("# %d\n", a.status);
+        answer_release(&a);
+        close(fd[i]);
+    }
+    ok(waitpid(s.pid, &status, 0) == s.pid && WIFEXITED(status) &&
+            WEXITSTATUS(status) == 0,
+        "the server then ends with status 0");
+    buf_release(&body);
+}
+
 static void
 time_limit(void)
 {
@@ -484,6 +575,8 @@ main(void)
     clients_that_leave();
     slow_and_silent();
     bounds();
+    slow_reading();
+    unread_requests();
     time_limit();
     drains();
     second_signal();
