@@ -51,7 +51,7 @@ int
 bench_server_open(struct bench_server *s, const char *url, struct err *e)
 {
     const struct buf none = { 0 };
-    struct http_answer a = { 0 };
+    struct http_answer a = { .most = 1 << 20 };
     int r;
 
     *s = (struct bench_server){ .url = url };

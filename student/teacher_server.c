@@ -12,8 +12,9 @@
 #include <time.h>
 
 /* Rows of a request; tries of a request, with pauses of 1, 2 and 4 s between
- * them; seconds without a byte after which the server is given up. */
-enum { ROWS = 16, TRIES = 4, SECONDS = 300 };
+ * them; seconds of a try without a byte, and with all its bytes; bytes of an
+ * answer at most, beside those of its targets. */
+enum { ROWS = 16, TRIES = 4, SECONDS = 300, TOTAL = 900, ANSWER = 1 << 20 };
 
 int
 teacher_server_is(const char *model)
@@ -38,14 +39,14 @@ tell_refusal(const struct http_answer *a, struct err *e)
 }
 
 /* Returns 1: status 200; 0 and *e: another try may help; -1 and *e: none
- * will. */
+ * will.  most: bytes of a right answer at most. */
 static int
 ask_once(const struct teacher_server *t, const char *path,
-    const struct buf *body, struct http_answer *a, struct err *e)
+    const struct buf *body, size_t most, struct http_answer *a, struct err *e)
 {
-    *a = (struct http_answer){ 0 };
+    *a = (struct http_answer){ .most = most };
     if (http_ask(&t->http, body->n > 0 ? "POST" : "GET", path, body, a, e) < 0)
-        return 0;
+        return a->over ? -1 : 0;
     if (a->status == 200)
         return 1;
     tell_refusal(a, e);
@@ -56,7 +57,7 @@ ask_once(const struct teacher_server *t, const char *path,
  * releases. */
 static int
 ask_server(const struct teacher_server *t, const char *path,
-    const struct buf *body, struct http_answer *a, struct err *e)
+    const struct buf *body, size_t most, struct http_answer *a, struct err *e)
 {
     struct timespec pause = { 1, 0 };
     int r = 0;
@@ -68,7 +69,7 @@ ask_server(const struct teacher_server *t, const char *path,
             nanosleep(&pause, NULL);
             pause.tv_sec *= 2;
         }
-        r = ask_once(t, path, body, a, e);
+        r = ask_once(t, path, body, most, a, e);
         if (r <= 0)
             http_answer_release(a);
     }
@@ -118,7 +119,8 @@ teacher_server_open(struct teacher_server *t, const char *url,
     if (http_open(&t->http, "--score-with", url, &e) < 0)
         die_err(&e);
     t->http.seconds = SECONDS;
-    if (ask_server(t, "/v1/models", &none, &a, &e) < 0)
+    t->http.total = TOTAL;
+    if (ask_server(t, "/v1/models", &none, ANSWER, &a, &e) < 0)
         die_err(&e);
     check_server_model(t, tokenizer, &a.body);
     http_answer_release(&a);
@@ -173,6 +175,14 @@ put_target_request(const struct teacher_server *t, const struct rows *r,
                 (unsigned)r->ids[i * r->T + k]);
     }
     buf_adds(b, "]]}");
+}
+
+/* Bytes of the tensors that answer a request, at most: for each token its id,
+ * two log-sum-exps, and k ids and log probabilities. */
+static size_t
+answer_bytes(const struct teacher_server *t, const struct rows *r)
+{
+    return r->B * r->T * (4 + 8 + t->k * 8) + r->B * 32;
 }
 
 /* Check the message s against the request. */
@@ -240,7 +250,8 @@ teacher_server_score(struct teacher_server *t, const struct rows *r,
         struct http_answer a;
 
         put_target_request(t, &some, &body);
-        result = ask_server(t, "/v1/targets", &body, &a, e);
+        result = ask_server(t, "/v1/targets", &body,
+            ANSWER + answer_bytes(t, &some), &a, e);
         buf_release(&body);
         if (result < 0)
             break;

@@ -1,7 +1,9 @@
 /* A client of HTTP/1.1 servers; see http.h. */
 #include "msg/http.h"
+#include "base/clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -72,18 +74,58 @@ limit_waits(int fd, double seconds)
     }
 }
 
-int
-http_send(const struct http_server *s, const char *method, const char *path,
-    const struct buf *body, struct err *e)
+/* Clock time at which a request that begins now fails; INFINITY: at none. */
+static double
+deadline(const struct http_server *s)
+{
+    return s->total > 0.0 ? clock_now() + s->total : INFINITY;
+}
+
+/* Let the next wait on the socket end after s->seconds, or at `until`.  -1 and
+ * *e: that time has passed. */
+static int
+limit_next(const struct http_server *s, int fd, double until, struct err *e)
+{
+    const double left = until - clock_now();
+
+    if (left <= 0.0)
+        return err_set(e, EX_SYS, "no whole answer in %g s", s->total);
+    /* a limit of 0 would be none */
+    limit_waits(fd, isinf(left) || (s->seconds > 0.0 && s->seconds < left)
+            ? s->seconds
+            : fmax(left, 1e-3));
+    return 0;
+}
+
+/* Send b, as far as the server takes it: if it does not take all, its answer,
+ * if there is one, says why. */
+static void
+send_bytes(const struct http_server *s, int fd, const struct buf *b,
+    double until)
+{
+    struct err e;
+    size_t sent = 0;
+
+    while (sent < b->n && limit_next(s, fd, until, &e) == 0) {
+        const ssize_t r = send(fd, b->p + sent, b->n - sent, MSG_NOSIGNAL);
+
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            break;
+        sent += (size_t)r;
+    }
+}
+
+static int
+send_until(const struct http_server *s, const char *method, const char *path,
+    const struct buf *body, double until, struct err *e)
 {
     const int fd = socket(s->address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0),
               on = 1;
     struct buf b = { 0 };
-    size_t sent = 0;
 
-    if (fd >= 0)
-        limit_waits(fd, s->seconds);
-    if (fd < 0 ||
+    if (fd < 0 || limit_next(s, fd, until, e) < 0 ||
         connect(fd, s->address->ai_addr, s->address->ai_addrlen) != 0) {
         err_set(e, EX_SYS, "cannot connect:");
         if (fd >= 0)
@@ -99,17 +141,16 @@ http_send(const struct http_server *s, const char *method, const char *path,
             body->n);
     buf_adds(&b, "\r\n");
     buf_add(&b, body->p, body->n);
-    while (sent < b.n) {
-        const ssize_t r = send(fd, b.p + sent, b.n - sent, MSG_NOSIGNAL);
-
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r <= 0)
-            break; /* the server's answer, if there is one, tells why */
-        sent += (size_t)r;
-    }
+    send_bytes(s, fd, &b, until);
     buf_release(&b);
     return fd;
+}
+
+int
+http_send(const struct http_server *s, const char *method, const char *path,
+    const struct buf *body, struct err *e)
+{
+    return send_until(s, method, path, body, deadline(s), e);
 }
 
 int
@@ -132,11 +173,15 @@ int
 http_ask(const struct http_server *s, const char *method, const char *path,
     const struct buf *body, struct http_answer *a, struct err *e)
 {
-    const int fd = http_send(s, method, path, body, e);
+    const double until = deadline(s);
+    const int fd = send_until(s, method, path, body, until, e);
     int r = fd < 0 ? -1 : 0;
 
-    while (r == 0 && !a->whole)
-        r = http_receive(fd, a, e);
+    while (r == 0 && !a->whole) {
+        r = limit_next(s, fd, until, e);
+        if (r == 0 && (r = http_receive(fd, a, e)) < 0 && !a->over)
+            limit_next(s, fd, until, e); /* the last wait may have been cut */
+    }
     if (fd >= 0)
         close(fd);
     return r;

@@ -15,6 +15,7 @@ struct http_server {
     struct addrinfo *address; /* address of host */
     double seconds; /* a request fails after this time without a byte; 0:
                      * never */
+    double total; /* http_ask fails after this time, whatever came; 0: never */
 };
 
 /* Read a URL such as http://HOST:PORT/PATH and look the host up; nothing is
@@ -29,8 +30,9 @@ int http_send(const struct http_server *s, const char *method, const char *path,
     const struct buf *body, struct err *e);
 /* Wait for more bytes of an answer and decode them.  -1 and *e. */
 int http_receive(int fd, struct http_answer *a, struct err *e);
-/* Send a request and read its answer whole, whatever its status; the caller
- * releases *a, also after an error.  -1 and *e. */
+/* Send a request and read its answer whole, whatever its status; the caller sets
+ * a->most, the other members to 0, and releases *a, also after an error.  -1 and
+ * *e. */
 int http_ask(const struct http_server *s, const char *method, const char *path,
     const struct buf *body, struct http_answer *a, struct err *e);
 

@@ -1,6 +1,7 @@
 /* An answer of an HTTP server; see http_answer.h. */
 #include "msg/http_answer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,21 +16,53 @@ drop_decoded(struct buf *raw, size_t n)
     raw->n -= n;
 }
 
-/* Has the head [n] a header line of this name and value? */
-static int
-head_has(const char *head, size_t n, const char *name, const char *value)
+/* Find the value of the first header line of this name in the head [n]; NULL:
+ * there is none. */
+static const char *
+head_value(const char *head, size_t n, const char *name)
 {
     const size_t length = strlen(name);
 
     for (const char *p = head; (p = memchr(p, '\n', n - (size_t)(p - head)));) {
         p++;
-        if (strncasecmp(p, name, length) == 0 && p[length] == ':') {
-            p += length + 1;
-            p += strspn(p, " \t");
-            return strncasecmp(p, value, strlen(value)) == 0;
-        }
+        if (strncasecmp(p, name, length) == 0 && p[length] == ':')
+            return p + length + 1 + strspn(p + length + 1, " \t");
     }
-    return 0;
+    return NULL;
+}
+
+static int
+refuse_over(struct http_answer *a, struct err *e)
+{
+    a->over = 1;
+    return err_set(e, EX_INPUT, "the answer is longer than a right one");
+}
+
+/* Would n more bytes of the body be too many? */
+static int
+is_over(const struct http_answer *a, size_t n)
+{
+    return a->most > 0 && (a->body.n > a->most || n > a->most - a->body.n);
+}
+
+/* Read how the body's end is found. */
+static int
+take_length(struct http_answer *a, size_t head, struct err *e)
+{
+    const char *coding = head_value(a->raw.p, head, "Transfer-Encoding");
+    const char *length = head_value(a->raw.p, head, "Content-Length");
+    char *end;
+
+    a->chunked = coding != NULL && strncasecmp(coding, "chunked", 7) == 0;
+    if (a->chunked || length == NULL)
+        return 0;
+    a->sized = 1;
+    errno = 0;
+    a->left = strtoul(length, &end, 10);
+    if (*length < '0' || *length > '9' || errno != 0 ||
+        end[strspn(end, " \t")] != '\r')
+        return err_set(e, EX_INPUT, "the answer is not HTTP");
+    return is_over(a, a->left) ? refuse_over(a, e) : 0;
 }
 
 /* Returns 1; 0: the head is not complete; -1. */
@@ -42,8 +75,8 @@ take_head(struct http_answer *a, struct err *e)
         return 0;
     if (end == NULL || sscanf(a->raw.p, "HTTP/1.%*d %d", &a->status) != 1)
         return err_set(e, EX_INPUT, "the answer is not HTTP");
-    a->chunked = head_has(a->raw.p, (size_t)(end - a->raw.p),
-        "Transfer-Encoding", "chunked");
+    if (take_length(a, (size_t)(end - a->raw.p), e) < 0)
+        return -1;
     drop_decoded(&a->raw, (size_t)(end - a->raw.p) + 4);
     return 1;
 }
@@ -71,10 +104,26 @@ take_chunk(struct http_answer *a, struct err *e)
     n = strtoul(a->raw.p, NULL, 16);
     if (strspn(a->raw.p, "0123456789abcdefABCDEF") == 0 || n > SIZE_MAX - 2)
         return err_set(e, EX_INPUT, "a chunk has no size");
+    if (is_over(a, n))
+        return refuse_over(a, e);
     a->whole = n == 0;
     a->left = n + 2;
     drop_decoded(&a->raw, (size_t)(end - a->raw.p) + 2);
     return !a->whole;
+}
+
+/* Move bytes of a body that is not in chunks. */
+static int
+take_bytes(struct http_answer *a, int closed, struct err *e)
+{
+    if (a->sized ? a->raw.n > a->left : is_over(a, a->raw.n))
+        return refuse_over(a, e);
+    if (a->raw.n > 0)
+        buf_add(&a->body, a->raw.p, a->raw.n);
+    a->left -= a->sized ? a->raw.n : 0;
+    buf_clear(&a->raw);
+    a->whole = a->sized ? a->left == 0 : closed;
+    return 0;
 }
 
 int
@@ -85,11 +134,8 @@ http_answer_take(struct http_answer *a, const char *p, size_t n, struct err *e)
     buf_add(&a->raw, p, n);
     if (a->status == 0 && (r = take_head(a, e)) < 0)
         return -1;
-    if (r > 0 && !a->chunked) {
-        buf_add(&a->body, a->raw.p, a->raw.n);
-        buf_clear(&a->raw);
-        a->whole = n == 0;
-    }
+    if (r > 0 && !a->chunked)
+        r = take_bytes(a, n == 0, e);
     while (r > 0 && a->chunked && !a->whole)
         r = take_chunk(a, e);
     if (r < 0 || n > 0 || a->whole)

@@ -12,7 +12,7 @@ decode(struct http_answer *a, const char *text, size_t n, struct err *e)
 {
     const size_t all = strlen(text);
 
-    *a = (struct http_answer){ 0 };
+    *a = (struct http_answer){ .most = 100 };
     for (size_t i = 0; i < all; i += n)
         if (http_answer_take(a, text + i, all - i < n ? all - i : n, e) < 0)
             return -1;
@@ -44,7 +44,8 @@ test_refused(const char *what, const char *text, const char *why)
     struct err e = { 0 };
     const int r = decode(&a, text, 5, &e);
 
-    ok(r < 0 && strstr(e.msg, why), "%s is refused: %s", what, e.msg);
+    ok(r < 0 && strstr(e.msg, why) && a.over == (strstr(why, "longer") != NULL),
+        "%s is refused: %s", what, e.msg);
     http_answer_release(&a);
 }
 
@@ -61,6 +62,39 @@ main(void)
         "no\r\n");
     test_answer("an answer without a body",
         "HTTP/1.1 204 No Content\r\nA: b\r\n\r\n", 204, "");
+    test_answer("an answer of known length",
+        "HTTP/1.1 200 OK\r\ncontent-length: 5 \r\n\r\nabcde", 200, "abcde");
+    test_answer("an answer of length 0",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 200, "");
+    test_answer("an answer in chunks that has a length too",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        200, "abc");
+    test_refused("an answer that ends before its length",
+        "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabcde", "broken off");
+    test_refused("an answer that goes on after its length",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcdefgh", "longer");
+    test_refused("a length of more than is right",
+        "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n", "longer");
+    test_refused("a chunk of more than is right",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n",
+        "longer");
+    test_refused("chunks of more than is right",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "2\r\nab\r\n63\r\n",
+        "longer");
+    test_refused("an endless answer",
+        "HTTP/1.1 200 OK\r\n\r\n"
+        "0123456789012345678901234567890123456789012345678901234567890123456789"
+        "0123456789012345678901234567890",
+        "longer");
+    test_refused("a length that is no number",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "not HTTP");
+    test_refused("a length beyond all numbers",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "not HTTP");
+    test_refused("a length with a list",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3, 4\r\n\r\nabc", "not HTTP");
     test_refused("what is not HTTP", "SSH-2.0-x\r\n\r\n", "not HTTP");
     test_refused("a chunk that is broken off",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",

@@ -345,6 +345,7 @@ slow_reading(void)
     buf_adds(&body, "\"}");
     p.fd = dial(s.port);
     put_request(p.fd, "/tokenize", "", body.p);
+    nap(0.5); /* until the body has come */
     drop_ready(stream);
     while (poll(&p, 1, 0) == 0) {
         ask(s.port, "/health", NULL, &a);
