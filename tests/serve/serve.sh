@@ -34,6 +34,15 @@ status 1 'more memory than there is is refused with status 1' \
 like 'the message says what to give less of' '--cache or --buffers' err
 like 'a note says how much memory it takes at most' 'MB at most' err
 
+# The members of requests that the source has a row for are in the page.
+sed -n 's/^    { "\([a-z_]*\)", .*/\1/p' "$top/serve/known.c" | sort -u >rows
+tr -cs 'a-z_' '\n' <"$top/man/serve.1" >words
+missing=$(while read -r name; do
+    grep -qx "$name" words || echo "$name"
+done <rows)
+equal 'serve(1) names every member that a request may have' "$missing" ''
+equal '... of which there are many' "$(($(wc -l <rows) > 70))" 1
+
 # A port that is taken; a second server with the first one's name.
 serve -m "$m" --port 0 --name small 2>first &
 pid=$!
