@@ -243,9 +243,7 @@ api_answer(struct api *api, enum api_path p, const char *path, const char *body,
     case API_MODELS: answer_models(api, a); break;
     case API_MODEL: answer_model(api, path, a); break;
     case API_COMPLETIONS:
-    case API_CHAT:
-        answer_texts(api, p == API_CHAT, body, n, arrived, a);
-        break;
+    case API_CHAT: answer_texts(api, p == API_CHAT, body, n, arrived, a); break;
     case API_TOKENIZE: answer_tokenize(api, body, n, a); break;
     case API_TOKENIZER: answer_tokenizer(api, a); break;
     case API_DETOKENIZE: answer_detokenize(api, body, n, a); break;

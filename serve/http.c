@@ -41,7 +41,7 @@ struct exchange {
     struct MHD_Connection *con;
     enum api_path path;
     struct buf body;
-    size_t held;        /* bytes of body that count as held, see queue.h */
+    size_t held; /* bytes of body that count as held, see queue.h */
     struct reading reading;
     int reads;          /* 1: the reader has `reading` */
     struct refusal why; /* status 0: not refused so far */

@@ -145,8 +145,8 @@ known_check(const json_t *j, unsigned at, struct refusal *why)
         if (strcmp(k->values, NOTHING) == 0 || strcmp(k->values, "[]") == 0)
             return refuse(why, 400, name, NULL,
                 "%s is not supported: leave it out", name);
-        return refuse(why, 400, name, NULL,
-            "%s may only be one of %s here", name, k->values);
+        return refuse(why, 400, name, NULL, "%s may only be one of %s here",
+            name, k->values);
     }
     return 0;
 }

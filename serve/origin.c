@@ -38,7 +38,8 @@ static int
 copy_host(const char *text, char name[NAME])
 {
     const int v6 = *text == '[';
-    const char *begin = text + v6, *end = begin + strcspn(begin, v6 ? "]" : ":");
+    const char *begin = text + v6,
+               *end = begin + strcspn(begin, v6 ? "]" : ":");
     const char *port = end + (v6 && *end == ']');
     size_t n = (size_t)(end - begin);
 

@@ -103,9 +103,9 @@ queue_reading_begin(struct queue *w, struct refusal *why)
     drains = w->drains;
     w->readings += !drains;
     queue_unlock(w);
-    return !drains ? 0
-                   : refuse(why, 503, NULL, "shutting_down",
-                         "The server is stopping.");
+    return !drains
+        ? 0
+        : refuse(why, 503, NULL, "shutting_down", "The server is stopping.");
 }
 
 void

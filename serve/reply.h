@@ -32,7 +32,7 @@ struct reply_text {
     struct buf half; /* bytes before the next token that begin a character */
     size_t lead;     /* bytes of the first tokens that the text begins without:
                       * a space that some tokenizers put before a text */
-    size_t tokens; /* number of tokens generated so far */
+    size_t tokens;   /* number of tokens generated so far */
 };
 void reply_text_release(struct reply_text *t);
 /* Bytes of text and lists in *t. */

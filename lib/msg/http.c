@@ -91,7 +91,8 @@ limit_next(const struct http_server *s, int fd, double until, struct err *e)
     if (left <= 0.0)
         return err_set(e, EX_SYS, "no whole answer in %g s", s->total);
     /* a limit of 0 would be none */
-    limit_waits(fd, isinf(left) || (s->seconds > 0.0 && s->seconds < left)
+    limit_waits(fd,
+        isinf(left) || (s->seconds > 0.0 && s->seconds < left)
             ? s->seconds
             : fmax(left, 1e-3));
     return 0;

@@ -162,14 +162,13 @@ test_messages(void)
 }
 
 /* A template that walks over parts, and drops those it does not know. */
-#define WALKS                                                              \
-    "{% for m in messages %}<{{ m.role }}>{% if m.content is string %}"    \
-    "{{ m.content }}{% else %}{% for c in m.content %}"                    \
-    "{% if c.type == 'text' %}{{ c.text }}"                                \
-    "{% elif c.type == 'thinking' %}[{{ c.thinking }}]"                    \
+#define WALKS                                                           \
+    "{% for m in messages %}<{{ m.role }}>{% if m.content is string %}" \
+    "{{ m.content }}{% else %}{% for c in m.content %}"                 \
+    "{% if c.type == 'text' %}{{ c.text }}"                             \
+    "{% elif c.type == 'thinking' %}[{{ c.thinking }}]"                 \
     "{% endif %}{% endfor %}{% endif %}{% endfor %}"
-#define SAYS(who, content) \
-    "[{\"role\": \"" who "\", \"content\": " content "}]"
+#define SAYS(who, content) "[{\"role\": \"" who "\", \"content\": " content "}]"
 #define A_PART "{\"type\": \"text\", \"text\": \"a\"}"
 
 /* What a model of text cannot read is refused, whatever the template does. */
@@ -199,10 +198,8 @@ test_parts(void)
         { SAYS("user", "5"), "content is neither" },
         { SAYS("user", A_PART), "content is neither" },
         { SAYS("user", "\"a\", \"images\": [\"x\"]"), "has images" },
-        { SAYS("assistant", "\"a\", \"audio\": {\"id\": \"x\"}"),
-            "has audio" },
-        { SAYS("user", "\"a\", \"images\": [], \"audio\": null"),
-            "<user>a" },
+        { SAYS("assistant", "\"a\", \"audio\": {\"id\": \"x\"}"), "has audio" },
+        { SAYS("user", "\"a\", \"images\": [], \"audio\": null"), "<user>a" },
     };
     struct err e;
     struct chat *c;

@@ -134,8 +134,8 @@ put_request(int fd, const char *path, const char *more, const char *body)
 {
     struct buf b = { 0 };
 
-    buf_addf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s", body ? "POST" : "GET", path,
-        more);
+    buf_addf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s",
+        body ? "POST" : "GET", path, more);
     if (body)
         buf_addf(&b, "Content-Length: %zu\r\n", strlen(body));
     buf_adds(&b, "\r\n");

@@ -71,8 +71,8 @@ error_objects(void)
             "unknown", NULL },
         { "/v1/completions", "{\"prompt\": \"a\", \"bad_words\": [\"x\"]}", 400,
             "bad_words", NULL },
-        { "/v1/completions", "{\"prompt\": \"a\", \"bad_words\": []}", 200, NULL,
-            NULL },
+        { "/v1/completions", "{\"prompt\": \"a\", \"bad_words\": []}", 200,
+            NULL, NULL },
         { "/v1/completions",
             "{\"prompt\": \"a\", \"include_stop_str_in_output\": true}", 400,
             "include_stop_str_in_output", NULL },
@@ -132,8 +132,8 @@ chat_members(void)
 #define HI "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}], "
 #define CHATS "/v1/chat/completions"
     static const struct request all[] = {
-        { CHATS, HI "\"max_tokens\": 1, \"reasoning_effort\": \"low\"}", 200, NULL,
-            NULL },
+        { CHATS, HI "\"max_tokens\": 1, \"reasoning_effort\": \"low\"}", 200,
+            NULL, NULL },
         { CHATS, HI "\"reasoning_effort\": 1}", 400, "reasoning_effort", NULL },
         { CHATS, HI "\"documents\": [{\"text\": \"a\"}]}", 400, "documents",
             NULL },
@@ -239,7 +239,7 @@ foreign_pages(int open)
 {
     static const struct {
         const char *lines;
-        int guarded, not; /* status at a loopback address without keys, else */
+        int guarded, not ; /* status at a loopback address without keys, else */
     } cases[] = {
         { "Host: evil.example\r\n", 403, 200 },
         { "Host: localhost.evil.example\r\n", 403, 200 },

@@ -124,11 +124,14 @@ malformed_http(void)
         "-5\r\n\r\n",
         "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
         "99999999999999999999999\r\n\r\n",
-        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+        "POST /v1/completions HTTP/1.1\r\nHost: "
+        "localhost\r\nTransfer-Encoding: "
         "chunked\r\n\r\nzzz\r\n",
-        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+        "POST /v1/completions HTTP/1.1\r\nHost: "
+        "localhost\r\nTransfer-Encoding: "
         "chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
-        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n"
+        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+        "50\r\n\r\n"
         "{\"prompt\"",
         "GET /%00%ff/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "DELETE /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n" };
