@@ -149,7 +149,7 @@ part_is_printed(const struct chat *c, const char *type, json_t *messages)
 }
 
 static void
-find_parts(struct chat *c)
+probe_parts(struct chat *c)
 {
     c->takes_parts = c->takes_thinking = 1;
     c->takes_parts =
@@ -178,7 +178,7 @@ chat_open(const char *model, const char *file, struct err *e)
         chat_free(c);
         return NULL;
     }
-    find_parts(c);
+    probe_parts(c);
     return c;
 }
 
@@ -282,7 +282,7 @@ role_is_tool(const char *role)
 /* Check the members of a message that a model of text may not be able to read;
  * a template may leave them out without an error. */
 static int
-check_message(const struct chat *c, const json_t *message, struct err *e)
+check_readable(const struct chat *c, const json_t *message, struct err *e)
 {
     static const char *const media[] = { "audio", "image", "images", "video",
         "videos" };
@@ -351,7 +351,7 @@ plain_message(const struct chat *c, const json_t *message, struct err *e)
         err_set(e, EX_INPUT, "is no object with a role");
         return NULL;
     }
-    if (check_message(c, message, e) < 0)
+    if (check_readable(c, message, e) < 0)
         return NULL;
     copy = json_object();
     json_object_foreach((json_t *)(uintptr_t)message, name,
@@ -363,8 +363,8 @@ plain_message(const struct chat *c, const json_t *message, struct err *e)
     return copy;
 }
 
-/* What marks the end of a message that is to be continued, as in transformers:
- * a template may trim the space. */
+/* The end of a message that is to be continued has this mark and a space, as in
+ * transformers: a template may trim the space. */
 #define END_MARK "CONTINUE_FINAL_MESSAGE_TAG"
 
 /* The last part that is a text; NULL: there is none. */

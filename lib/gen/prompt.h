@@ -33,7 +33,8 @@ void prompt_release(struct prompt_reader *p);
 int prompt_text(const struct prompt_reader *p, const char *text, size_t n,
     struct tok_ids *ids, struct err *e);
 /* Append the ids of a record's prompt: its messages by the chat template, with
- * its tools and chat_template_kwargs, or its member `field`.  The prompt's text becomes the record's member "prompt".
+ * its tools and chat_template_kwargs, or its member `field`.  The prompt's text
+ * becomes the record's member "prompt".
  * -1 and *e (EX_INPUT, EX_USAGE, EX_SYS). */
 int prompt_record(struct prompt_reader *p, json_t *record, struct tok_ids *ids,
     struct err *e);

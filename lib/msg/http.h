@@ -30,9 +30,9 @@ int http_send(const struct http_server *s, const char *method, const char *path,
     const struct buf *body, struct err *e);
 /* Wait for more bytes of an answer and decode them.  -1 and *e. */
 int http_receive(int fd, struct http_answer *a, struct err *e);
-/* Send a request and read its answer whole, whatever its status; the caller sets
- * a->most, the other members to 0, and releases *a, also after an error.  -1 and
- * *e. */
+/* Send a request and read its answer whole, whatever its status.  The caller
+ * sets a->most, the other members to 0, and releases *a, also after an error.
+ * -1 and *e. */
 int http_ask(const struct http_server *s, const char *method, const char *path,
     const struct buf *body, struct http_answer *a, struct err *e);
 

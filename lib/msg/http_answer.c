@@ -114,7 +114,7 @@ take_chunk(struct http_answer *a, struct err *e)
 
 /* Move bytes of a body that is not in chunks. */
 static int
-take_bytes(struct http_answer *a, int closed, struct err *e)
+take_plain(struct http_answer *a, int closed, struct err *e)
 {
     if (a->sized ? a->raw.n > a->left : is_over(a, a->raw.n))
         return refuse_over(a, e);
@@ -135,7 +135,7 @@ http_answer_take(struct http_answer *a, const char *p, size_t n, struct err *e)
     if (a->status == 0 && (r = take_head(a, e)) < 0)
         return -1;
     if (r > 0 && !a->chunked)
-        r = take_bytes(a, n == 0, e);
+        r = take_plain(a, n == 0, e);
     while (r > 0 && a->chunked && !a->whole)
         r = take_chunk(a, e);
     if (r < 0 || n > 0 || a->whole)

@@ -171,7 +171,8 @@ test_messages(void)
 #define SAYS(who, content) "[{\"role\": \"" who "\", \"content\": " content "}]"
 #define A_PART "{\"type\": \"text\", \"text\": \"a\"}"
 
-/* What a model of text cannot read is refused, whatever the template does. */
+/* A part that a model of text cannot read is refused, whatever the template
+ * does. */
 static void
 test_parts(void)
 {
@@ -220,7 +221,7 @@ test_parts(void)
     chat_free(c);
 }
 
-/* What a record says beside its messages. */
+/* Members of a record beside its messages. */
 static void
 test_record_options(void)
 {
