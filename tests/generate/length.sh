@@ -31,9 +31,9 @@ for kind in longrope dynamic; do
         ok "$kind: texts are made with $how" drawn --prompts p.jsonl $how
         same "$kind: $how changes no byte" together out
     done
-    head -c 1500 together >part
-    ok "$kind: a run is resumed" drawn --prompts p.jsonl --resume part
-    same "$kind: ... to the bytes of a whole run" together part
+    head -c 1500 together >part-$kind
+    ok "$kind: a run is resumed" drawn --prompts p.jsonl --resume part-$kind
+    same "$kind: ... to the bytes of a whole run" together part-$kind
     generate run -q -m $kind -n 12 'The river' >less
     generate run -q -m $kind -n 70 'The river' >more
     equal "$kind: a longer -n begins a text alike" \
