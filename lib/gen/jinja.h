@@ -4,16 +4,44 @@
  * bounded, and nothing outside the template and its variables can be reached.
  *
  * Statements: for (with if, else), if, set (also of a namespace's member, and
- * with a block), macro, break, continue, generation.  Expressions: all
- * operators, slices, calls, filters, tests; jinja_names.h lists the filters,
- * tests, methods and functions.  White space is treated as transformers sets
- * jinja2: trim_blocks and lstrip_blocks.  Everything else is refused by name
- * and line: a statement, filter or test by jinja_parse, a method or function
- * when it is reached.
+ * of a block, with filters), with, macro, call, filter, raw, break, continue,
+ * generation.  Expressions: all operators, slices, calls, filters, tests;
+ * jinja_names.h lists the filters, tests, methods and functions.  The outcome
+ * is that of jinja2 3.1 as transformers 5.24 sets it up: trim_blocks,
+ * lstrip_blocks, the immutable sandbox, its tojson and namespace.
+ * scripts/oracle/jinja.py compares the two.
  *
- * Where it differs from Python: a list or object is printed only by tojson;
- * upper, lower and capitalize take ASCII letters only; whole numbers have 64
- * bits.
+ * These differ.  Refused, by name and line, when the template is read:
+ * - other statements; filters and tests, where jinja2 refuses those that it
+ *   does not know: in an if, when they are reached; a loop that is recursive;
+ * - a macro inside a loop, with or block; generation inside a macro or a block
+ *   that is no generation, if or loop;
+ * - numbers with exponents, _, or another base than 10; names
+ *   outside ASCII; the escapes \N and \0 to \7 in texts;
+ * - targets in brackets, or with members beside others; *args and **kwargs, and
+ *   more than 16 arguments or 64 parameters; varargs, kwargs.
+ * Refused when it is reached:
+ * - other methods and functions, also as values; members of loop besides
+ *   index, first, last, length, revindex, previtem, nextitem;
+ * - printing a list, object, macro or method as text: tojson prints one;
+ * - upper, lower, capitalize, title, and sorting without regard to case, of a
+ *   text with letters outside ASCII that they would change;
+ * - whole numbers of more than 64 bits, powers that are complex;
+ * - members of an object whose names are not texts; objects made of anything
+ *   but named values;
+ * - % of a text; fields of format besides {}, {0} and {name}; separators and
+ *   indents above 16 of tojson; split at white space a number of times; map by
+ *   a filter with arguments; sort by several attributes; unique of tuples;
+ *   int to another base, or of a text with digits outside ASCII;
+ * - a caller or its block, called after the call statement has ended.
+ * Rendered in another way:
+ * - ranges, views of objects and generators are lists, so that they can be
+ *   used twice, have a length and an order;
+ * - attributes of numbers (real, imag, methods) are undefined;
+ * - a whole number beyond 2^53 is rounded before / and before it is compared
+ *   with one that is not whole;
+ * - a macro that is called before the template sets one of its caller's
+ *   variables sees the caller's value, which is undefined in jinja2.
  */
 #ifndef GEN_JINJA_H
 #define GEN_JINJA_H
@@ -26,6 +54,15 @@
 #include <time.h>
 
 struct jinja;
+
+/* Bounds of a rendering, which ends within some seconds and 512 MiB, whatever
+ * the template: scripts/oracle/jinja_bounds.py looks for one that does not.  A
+ * step visits a value or passes over 16 bytes of text or 4 names.  The values
+ * that are made have JINJA_MEMORY bytes together; the text that is printed and
+ * the texts being made have JINJA_TEXT bytes together. */
+#define JINJA_WORK ((size_t)32 << 20)
+#define JINJA_MEMORY ((size_t)256 << 20)
+#define JINJA_TEXT ((size_t)64 << 20)
 
 /* Bytes [from,to) of the output. */
 struct jinja_span {

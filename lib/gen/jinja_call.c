@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-#define LONGEST 80 /* bytes of a name in an error, at most */
+#define RANGE 100000 /* as jinja2's sandbox allows */
 
-static int
-name_length(struct jtext t)
+int
+jrun_shown(struct jtext t)
 {
-    return (int)(t.n < LONGEST ? t.n : LONGEST);
+    return (int)(t.n < JRUN_SHOWN ? t.n : JRUN_SHOWN);
 }
 
 int
@@ -81,6 +81,11 @@ make_range(struct jrun *r, const struct jval *const *slot, struct jval *out)
         return jrun_fail(r, "range by steps of 0");
     if (v[2] > 0 ? v[0] < v[1] : v[0] > v[1])
         n = (v[1] - v[0] + v[2] + (v[2] > 0 ? -1 : 1)) / v[2];
+    if (n > RANGE)
+        return jrun_fail(r,
+            "a range of more than %d numbers takes too much "
+            "time",
+            RANGE);
     *out = (struct jval){ .kind = J_LIST };
     if (jrun_work(r, (size_t)n) < 0 ||
         (out->list.v = jrun_alloc(r, (size_t)n + 1, sizeof *out->list.v)) ==
@@ -102,8 +107,10 @@ make_object(struct jrun *r, enum jkind kind, const struct jargs *a,
     for (size_t i = 0; i < a->n; i++) {
         if (a->name[i].n == 0)
             return jrun_fail(r, "an object is made of named values only");
-        if (jdict_set(&r->mem, out->dict, a->name[i], a->v[i]) < 0)
-            return jrun_fail(r, "needs too much memory");
+        if (kind == J_SPACE && a->name[i].p[0] == '_')
+            return jrun_fail(r, "a member that begins with _ is set");
+        if (jdict_set(r, out->dict, a->name[i], a->v[i]) < 0)
+            return -1;
     }
     return 0;
 }
@@ -111,17 +118,25 @@ make_object(struct jrun *r, enum jkind kind, const struct jargs *a,
 static int
 format_time(struct jrun *r, const struct jval *v, struct jval *out)
 {
+    const size_t from = jrun_begin(r);
     struct buf b = { 0 };
     struct err e;
+    int k;
 
     if (v->kind != J_TEXT)
         return jrun_fail(r, "strftime_now takes a text");
     if (r->now == NULL)
         return err_set(r->e, EX_USAGE,
             "asks for the date: give it by --date, such as --date 2026-01-31");
-    if (date_format(r->now, v->t.p, v->t.n, &b, &e) < 0)
-        return jrun_fail(r, "%s", e.msg);
-    return jrun_text(r, &b, out);
+    /* an item of two bytes, such as %c, takes as long as a page of text */
+    if (jrun_work(r, 100 + 50 * v->t.n) < 0)
+        return -1;
+    if ((k = date_format(r->now, v->t.p, v->t.n, &b, &e)) < 0)
+        jrun_fail(r, "%s", e.msg);
+    else
+        k = jrun_add(r, b.p, b.n);
+    buf_release(&b);
+    return k < 0 ? -1 : jrun_end(r, from, out);
 }
 
 static int
@@ -155,7 +170,8 @@ macro_parameters(struct jrun *r, const struct jnode *macro,
         size_t k = 0;
 
         while (k < a->n &&
-            (a->name[k].n == 0 ? k != i : !jtext_equal(a->name[k], p->name)))
+            (a->name[k].n == 0 ? k != i || p->op
+                               : !jtext_equal(a->name[k], p->name)))
             k++;
         used += k < a->n;
         if (k < a->n)
@@ -167,35 +183,52 @@ macro_parameters(struct jrun *r, const struct jnode *macro,
     }
     if (used < a->n)
         return jrun_fail(r, "the macro \"%.*s\" has no such parameters",
-            name_length(macro->name), macro->name.p);
+            jrun_shown(macro->name), macro->name.p);
     return 0;
 }
 
-int
-jrun_macro(struct jrun *r, const struct jnode *macro, const struct jargs *a,
-    struct jval *out)
+/* Run a macro, or the block of a call statement, which sees the variables of
+ * *up. */
+static int
+run_macro(struct jrun *r, const struct jnode *macro, const struct jframe *up,
+    const struct jargs *a, struct jval *out)
 {
-    const size_t scope = r->scope, outer = r->outer, inner = r->inner;
-    const size_t nvar = r->nvar;
-    struct buf text = { 0 }, *to = r->out;
+    const size_t scope = r->scope, nvar = r->nvar, from = jrun_begin(r);
+    struct jframe *site = r->frame, frame = { up, nvar, nvar };
     int k;
 
-    r->outer = scope == 0 ? r->nvar : r->top;
-    r->top = r->outer;
-    r->scope = r->inner = r->nvar;
-    r->out = &text;
-    k = macro_parameters(r, macro, a) < 0 || jrun_body(r, macro->c) < 0 ? -1
-                                                                        : 0;
-    r->out = to;
+    if (scope == 0)
+        r->root.to = nvar;
+    site->to = nvar;
+    r->scope = nvar;
+    r->frame = &frame;
+    k = macro_parameters(r, macro, a) < 0 ? -1 : jrun_body(r, macro->c);
+    r->frame = site;
     r->scope = scope;
-    r->outer = outer;
-    r->inner = inner;
     r->nvar = nvar;
-    if (k < 0) {
-        buf_release(&text);
+    return k < 0 ? -1 : jrun_end(r, from, out);
+}
+
+int
+jrun_call_block(struct jrun *r, const struct jnode *n)
+{
+    struct jcaller *c = jrun_alloc(r, 1, sizeof *c);
+    struct jargs a;
+    struct jval f;
+
+    if (c == NULL || jrun_eval(r, n->b->a, &f) < 0 ||
+        jrun_arguments(r, n->b->b, &a) < 0)
         return -1;
-    }
-    return jrun_text(r, &text, out);
+    r->line = n->line;
+    if (f.kind != J_MACRO || a.n == JARGS)
+        return jrun_fail(r, "a block is given to %s", jval_kind(&f));
+    *c = (struct jcaller){ n, r->frame };
+    a.name[a.n] = (struct jtext){ "caller", 6 };
+    a.v[a.n++] = (struct jval){ .kind = J_CALLER, .caller = c };
+    if (run_macro(r, f.macro, &r->root, &a, &f) < 0)
+        return -1;
+    c->frame = NULL;
+    return jrun_print(r, &f);
 }
 
 static int
@@ -205,27 +238,37 @@ call_method(struct jrun *r, const struct jnode *n, const struct jval *v,
     const struct jval *slot[JNAME_PARAMS];
     const struct jname *row = jname_find(jinja_methods, n->a->name);
 
+    if (jrun_work(r, 8) < 0)
+        return -1;
     if (v->kind == J_UNDEFINED)
         return jrun_member(r, v, n->a->name, out);
+    if (v->kind == J_TEXT && row != NULL && row->id == JM_FORMAT) {
+        if (jtext_format(r, v, a, out) < 0)
+            return -1;
+        out->safe = v->safe;
+        return 0;
+    }
     if (row == NULL || jname_of_dict(row) != (v->kind == J_DICT) ||
         (v->kind != J_TEXT && v->kind != J_DICT))
         return jrun_fail(r, "the method \"%.*s\" of %s is not known here",
-            name_length(n->a->name), n->a->name.p, jval_kind(v));
+            jrun_shown(n->a->name), n->a->name.p, jval_kind(v));
     if (jrun_bind(r, row, a, slot) < 0)
         return -1;
     return jrun_method(r, row, v, slot, out);
 }
 
-/* If v's member `name` is a macro or a function, set *f to it and return 1; 0:
- * there is no such member, and `name` may be a method. */
+/* If the member `name` of *f is a macro or a function, set *f to it and return
+ * 1; 0: there is no such member, and `name` may be a method; -1. */
 static int
-member_function(const struct jval *v, struct jtext name, struct jval *f)
+member_function(struct jrun *r, struct jtext name, struct jval *f)
 {
-    const struct jval *m = v->kind == J_SPACE || v->kind == J_DICT
-        ? jdict_get(v->dict, name)
-        : NULL;
+    const struct jval *m = NULL;
 
-    if (m == NULL || (m->kind != J_MACRO && m->kind != J_FUNCTION))
+    if ((f->kind == J_SPACE || f->kind == J_DICT) &&
+        jdict_get(r, f->dict, name, &m) < 0)
+        return -1;
+    if (m == NULL ||
+        (m->kind != J_MACRO && m->kind != J_CALLER && m->kind != J_FUNCTION))
         return 0;
     *f = *m;
     return 1;
@@ -236,19 +279,25 @@ jrun_call(struct jrun *r, const struct jnode *n, struct jval *out)
 {
     struct jargs a;
     struct jval f;
+    int is = 1;
 
     if (jrun_eval(r, n->a->kind == JN_MEMBER ? n->a->a : n->a, &f) < 0 ||
         jrun_arguments(r, n->b, &a) < 0)
         return -1;
     r->line = n->line;
-    if (n->a->kind == JN_MEMBER && !member_function(&f, n->a->name, &f))
+    if (n->a->kind == JN_MEMBER &&
+        (is = member_function(r, n->a->name, &f)) < 0)
+        return -1;
+    if (!is)
         return call_method(r, n, &f, &a, out);
     if (f.kind == J_FUNCTION)
         return call_function(r, (int)f.i, &a, out);
     if (f.kind == J_MACRO)
-        return jrun_macro(r, f.macro, &a, out);
+        return run_macro(r, f.macro, &r->root, &a, out);
+    if (f.kind == J_CALLER && f.caller->frame != NULL)
+        return run_macro(r, f.caller->node, f.caller->frame, &a, out);
     if (f.kind == J_UNDEFINED)
         return jrun_fail(r, "the function \"%.*s\" is not known here",
-            name_length(f.t), f.t.p);
+            jrun_shown(f.t), f.t.p);
     return jrun_fail(r, "%s is called", jval_kind(&f));
 }

@@ -4,14 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#define LONGEST 80 /* bytes of a name in an error, at most */
-
-static int
-shown_length(struct jtext t)
-{
-    return (int)(t.n < LONGEST ? t.n : LONGEST);
-}
-
 /* Member `name` of the variable `loop`.  1: *out is set, or stays undefined
  * (previtem, nextitem); 0: `loop` has no such member. */
 static int
@@ -42,30 +34,88 @@ loop_member(const struct jloop *l, struct jtext name, struct jval *out)
     return jtext_is(name, "previtem") || jtext_is(name, "nextitem");
 }
 
+/* The names of Python's methods of texts, lists, tuples and objects.  As a
+ * value such a method is defined and true. */
+static const char text_methods[] =
+    " capitalize casefold center count encode endswith expandtabs find format "
+    "format_map index isalnum isalpha isascii isdecimal isdigit isidentifier "
+    "islower isnumeric isprintable isspace istitle isupper join ljust lower "
+    "lstrip maketrans partition removeprefix removesuffix replace rfind rindex "
+    "rjust rpartition rsplit rstrip split splitlines startswith strip swapcase "
+    "title translate upper zfill ";
+static const char list_methods[] = " copy count index ";
+static const char tuple_methods[] = " count index ";
+static const char dict_methods[] = " copy fromkeys get items keys values ";
+/* These change the object: for jinja2's sandbox they are not defined. */
+static const char blocked_methods[] = " clear pop popitem setdefault update ";
+
+static int
+is_word_of(struct jtext name, const char *words)
+{
+    const char *p = words;
+
+    if (name.n == 0 || memchr(name.p, ' ', name.n) != NULL)
+        return 0;
+    while ((p = strchr(p, ' ')) != NULL && p[1] != '\0') {
+        p++;
+        if (strncmp(p, name.p, name.n) == 0 && p[name.n] == ' ')
+            return 1;
+    }
+    return 0;
+}
+
+static int
+has_method(const struct jval *v, struct jtext name)
+{
+    if (name.n > 20)
+        return 0;
+    switch (v->kind) {
+    case J_TEXT: return is_word_of(name, text_methods);
+    case J_LIST: return is_word_of(name, list_methods);
+    case J_TUPLE: return is_word_of(name, tuple_methods);
+    case J_DICT: return is_word_of(name, dict_methods);
+    default: return 0;
+    }
+}
+
+/* v.name if attributes is 1, which come before members, else v['name']. */
+static int
+member_of(struct jrun *r, const struct jval *v, struct jtext name,
+    int attributes, struct jval *out)
+{
+    const struct jval *m = NULL;
+
+    *out = (struct jval){ .kind = J_UNDEFINED, .t = name };
+    if (v->kind == J_TEXT && jrun_work(r, 16) < 0)
+        return -1;
+    if (v->kind == J_UNDEFINED)
+        return jrun_fail(r, "\"%.*s\" is not defined, so it has no \"%.*s\"",
+            jrun_shown(v->t), v->t.p, jrun_shown(name), name.p);
+    if (v->kind == J_LOOP && !loop_member(v->loop, name, out))
+        return jrun_fail(r, "loop.%.*s is not known here", jrun_shown(name),
+            name.p);
+    if (attributes && v->kind == J_DICT && name.n < 20 &&
+        is_word_of(name, blocked_methods))
+        return 0;
+    if (!(attributes && has_method(v, name))) {
+        if ((v->kind == J_DICT || v->kind == J_SPACE) &&
+            jdict_get(r, v->dict, name, &m) < 0)
+            return -1;
+        if (m != NULL) {
+            *out = *m;
+            return 0;
+        }
+    }
+    if (has_method(v, name))
+        out->kind = J_METHOD;
+    return 0;
+}
+
 int
 jrun_member(struct jrun *r, const struct jval *v, struct jtext name,
     struct jval *out)
 {
-    const struct jval *m;
-
-    *out = (struct jval){ .kind = J_UNDEFINED, .t = name };
-    switch (v->kind) {
-    case J_UNDEFINED:
-        return jrun_fail(r, "\"%.*s\" is not defined, so it has no \"%.*s\"",
-            shown_length(v->t), v->t.p, shown_length(name), name.p);
-    case J_DICT:
-    case J_SPACE:
-        m = jdict_get(v->dict, name);
-        if (m != NULL)
-            *out = *m;
-        return jrun_work(r, v->dict->n);
-    case J_LOOP:
-        if (!loop_member(v->loop, name, out))
-            return jrun_fail(r, "loop.%.*s is not known here",
-                shown_length(name), name.p);
-        return 0;
-    default: return 0;
-    }
+    return member_of(r, v, name, 1, out);
 }
 
 /* Element i of a list or character i of a text, from the end if i < 0; not
@@ -74,11 +124,12 @@ static int
 nth_element(struct jrun *r, const struct jval *v, int64_t i, struct jval *out)
 {
     const int is_text = v->kind == J_TEXT;
-    const int64_t n = (int64_t)(is_text ? jtext_length(v->t) : v->list.n);
+    int64_t n;
     size_t at;
 
-    if (jrun_work(r, is_text ? v->t.n / 16 : 0) < 0)
+    if (is_text && jrun_bytes(r, v->t.n) < 0)
         return -1;
+    n = (int64_t)(is_text ? jtext_length(v->t) : v->list.n);
     i += i < 0 ? n : 0;
     if (i < 0 || i >= n) {
         *out = (struct jval){ .kind = J_UNDEFINED, .t = { "[...]", 5 } };
@@ -91,6 +142,22 @@ nth_element(struct jrun *r, const struct jval *v, int64_t i, struct jval *out)
     at = jtext_at(v->t, (size_t)i);
     *out = jval_text(v->t.p + at,
         jtext_at((struct jtext){ v->t.p + at, v->t.n - at }, 1));
+    out->safe = v->safe;
+    return 0;
+}
+
+int
+jrun_item(struct jrun *r, const struct jval *v, const struct jval *i,
+    struct jval *out)
+{
+    if (i->kind == J_TEXT)
+        return member_of(r, v, i->t, 0, out);
+    if ((v->kind == J_LIST || v->kind == J_TUPLE || v->kind == J_TEXT) &&
+        (i->kind == J_INT || i->kind == J_BOOL))
+        return nth_element(r, v, i->i, out);
+    if (v->kind == J_UNDEFINED)
+        return member_of(r, v, (struct jtext){ "[...]", 5 }, 0, out);
+    *out = (struct jval){ .kind = J_UNDEFINED, .t = { "[...]", 5 } };
     return 0;
 }
 
@@ -101,15 +168,7 @@ eval_item(struct jrun *r, const struct jnode *n, struct jval *out)
 
     if (jrun_eval(r, n->a, &v) < 0 || jrun_eval(r, n->b, &i) < 0)
         return -1;
-    if (i.kind == J_TEXT)
-        return jrun_member(r, &v, i.t, out);
-    if ((v.kind == J_LIST || v.kind == J_TUPLE || v.kind == J_TEXT) &&
-        (i.kind == J_INT || i.kind == J_BOOL))
-        return nth_element(r, &v, i.i, out);
-    if (v.kind == J_UNDEFINED)
-        return jrun_member(r, &v, (struct jtext){ "[...]", 5 }, out);
-    *out = (struct jval){ .kind = J_UNDEFINED, .t = { "[...]", 5 } };
-    return 0;
+    return jrun_item(r, &v, &i, out);
 }
 
 /* A bound of a slice; absent: the value if it is left out. */
@@ -146,25 +205,22 @@ copy_slice(struct jrun *r, const struct jval *v, int64_t from, int64_t to,
     int64_t step, struct jval *out)
 {
     struct jlist all;
-    struct buf b = { 0 };
-    struct jlist part = { NULL, 0 };
+    struct jval part = { .kind = v->kind };
 
-    if (jrun_elements(r, v, &all) < 0 ||
-        (part.v = jrun_alloc(r, all.n + 1, sizeof *part.v)) == NULL)
+    if (jrun_elements(r, v, &all) < 0 || jrun_work(r, all.n) < 0 ||
+        (part.list.v = jrun_alloc(r, all.n + 1, sizeof *part.list.v)) == NULL)
         return -1;
     while (step > 0 ? from < to : from > to) {
-        part.v[part.n++] = all.v[from];
+        part.list.v[part.list.n++] = all.v[from];
         if (step > 0 ? step >= to - from : -step >= from - to)
             break;
         from += step;
     }
-    if (v->kind != J_TEXT) {
-        *out = (struct jval){ .kind = v->kind, .list = part };
+    *out = part;
+    if (v->kind != J_TEXT)
         return 0;
-    }
-    for (size_t i = 0; i < part.n; i++)
-        buf_add(&b, part.v[i].t.p, part.v[i].t.n);
-    return jrun_text(r, &b, out);
+    part.kind = J_LIST;
+    return jtext_join(r, (struct jtext){ "", 0 }, &part, 0, out);
 }
 
 static int
@@ -179,6 +235,8 @@ eval_slice(struct jrun *r, const struct jnode *n, struct jval *out)
         return jrun_fail(r, "a slice of %s", jval_kind(&v));
     if (step == 0 || step < -INT32_MAX || step > INT32_MAX)
         return jrun_fail(r, "a slice by steps of %lld", (long long)step);
+    if (v.kind == J_TEXT && jrun_bytes(r, v.t.n) < 0)
+        return -1;
     size = (int64_t)(v.kind == J_TEXT ? jtext_length(v.t) : v.list.n);
     if (slice_bound(r, n->b, step > 0 ? 0 : INT64_MAX, &from) < 0 ||
         slice_bound(r, n->c, step > 0 ? INT64_MAX : INT64_MIN, &to) < 0)
@@ -192,9 +250,11 @@ eval_slice(struct jrun *r, const struct jnode *n, struct jval *out)
         const size_t b = from < to ? jtext_at(v.t, (size_t)to) : a;
 
         *out = jval_text(v.t.p + a, b - a);
-        return jrun_work(r, v.t.n / 16);
+    } else if (copy_slice(r, &v, from, to, step, out) < 0) {
+        return -1;
     }
-    return copy_slice(r, &v, from, to, step, out);
+    out->safe = v.safe;
+    return 0;
 }
 
 static int
@@ -228,52 +288,87 @@ eval_dict(struct jrun *r, const struct jnode *n, struct jval *out)
         if (name.kind != J_TEXT)
             return jrun_fail(r, "an object with %s as a name",
                 jval_kind(&name));
-        if (jdict_set(&r->mem, out->dict, name.t, v) < 0)
-            return jrun_fail(r, "needs too much memory");
+        if (jdict_set(r, out->dict, name.t, v) < 0)
+            return -1;
     }
     return 0;
 }
 
+/* a ~ b, or a + b of two texts: a text added to Markup is escaped. */
 static int
-join_texts(struct jrun *r, const struct jval *a, const struct jval *b,
+join_texts(struct jrun *r, int op, const struct jval *a, const struct jval *b,
     struct jval *out)
 {
-    struct buf all = { 0 };
+    const int safe = op == '+' && (a->safe || b->safe);
+    const size_t from = jrun_begin(r);
 
-    if (jval_print(a, &all) < 0 || jval_print(b, &all) < 0) {
-        buf_release(&all);
-        return jrun_fail(r, "%s and %s are joined as texts", jval_kind(a),
-            jval_kind(b));
-    }
-    return jrun_text(r, &all, out);
-}
-
-static int
-join_lists(struct jrun *r, const struct jlist *a, const struct jlist *b,
-    struct jval *out)
-{
-    struct jval *v = jrun_alloc(r, a->n + b->n + 1, sizeof *v);
-
-    if (v == NULL || jrun_work(r, a->n + b->n) < 0)
+    if ((safe ? jrun_escape(r, a) : jrun_print(r, a)) < 0 ||
+        (safe ? jrun_escape(r, b) : jrun_print(r, b)) < 0 ||
+        jrun_end(r, from, out) < 0)
         return -1;
-    if (a->n > 0)
-        memcpy(v, a->v, a->n * sizeof *v);
-    if (b->n > 0)
-        memcpy(v + a->n, b->v, b->n * sizeof *v);
-    *out = (struct jval){ .kind = J_LIST, .list = { v, a->n + b->n } };
+    out->safe = safe;
     return 0;
 }
 
 static int
-repeat_text(struct jrun *r, struct jtext t, int64_t times, struct jval *out)
+join_lists(struct jrun *r, const struct jval *a, const struct jval *b,
+    struct jval *out)
 {
-    struct buf b = { 0 };
+    const size_t n = a->list.n + b->list.n;
+    struct jval *v;
 
-    if (times > 0 && t.n > JRUN_MEMORY / (size_t)times)
+    if (jrun_work(r, n) < 0 || (v = jrun_alloc(r, n + 1, sizeof *v)) == NULL)
+        return -1;
+    if (a->list.n > 0)
+        memcpy(v, a->list.v, a->list.n * sizeof *v);
+    if (b->list.n > 0)
+        memcpy(v + a->list.n, b->list.v, b->list.n * sizeof *v);
+    *out = (struct jval){ .kind = a->kind, .list = { v, n } };
+    return 0;
+}
+
+/* A text or list repeated. */
+static int
+repeat(struct jrun *r, const struct jval *v, int64_t times, struct jval *out)
+{
+    const size_t n = times > 0 ? (size_t)times : 0, from = r->out->n;
+
+    if (v->kind == J_TEXT) {
+        jrun_begin(r);
+        if (jrun_repeat(r, v->t, n) < 0 || jrun_end(r, from, out) < 0)
+            return -1;
+        out->safe = v->safe;
+        return 0;
+    }
+    *out = (struct jval){ .kind = v->kind };
+    if (v->list.n > 0 && n > JINJA_MEMORY / sizeof *v / v->list.n)
         return jrun_fail(r, "needs too much memory");
-    for (; times > 0 && t.n > 0; times--)
-        buf_add(&b, t.p, t.n);
-    return jrun_text(r, &b, out);
+    if (jrun_work(r, n * v->list.n) < 0 ||
+        (out->list.v = jrun_alloc(r, n * v->list.n + 1, sizeof *v)) == NULL)
+        return -1;
+    while (out->list.n < n * v->list.n) {
+        memcpy(out->list.v + out->list.n, v->list.v, v->list.n * sizeof *v);
+        out->list.n += v->list.n;
+    }
+    return 0;
+}
+
+/* The operators that texts, lists and tuples have.  1: *out is set; 0: another
+ * operator or other values; -1. */
+static int
+sequences(struct jrun *r, int op, const struct jval *a, const struct jval *b,
+    struct jval *out)
+{
+    const int list = a->kind == J_LIST || a->kind == J_TUPLE;
+    const int whole = b->kind == J_INT || b->kind == J_BOOL;
+
+    if (op == '~' || (op == '+' && a->kind == J_TEXT && b->kind == J_TEXT))
+        return join_texts(r, op, a, b, out) < 0 ? -1 : 1;
+    if (op == '+' && list && a->kind == b->kind)
+        return join_lists(r, a, b, out) < 0 ? -1 : 1;
+    if (op == '*' && (a->kind == J_TEXT || list) && whole)
+        return repeat(r, a, b->i, out) < 0 ? -1 : 1;
+    return 0;
 }
 
 /* Python's division and remainder round towards minus infinity. */
@@ -315,21 +410,42 @@ whole_numbers(struct jrun *r, int op, int64_t a, int64_t b, struct jval *out)
     return 0;
 }
 
+/* a // b and a % b as Python has them: the remainder has the sign of b. */
+static double
+floor_real(int op, double a, double b)
+{
+    double rest = fmod(a, b), whole = (a - rest) / b, down;
+
+    if (rest != 0.0 && (b < 0.0) != (rest < 0.0)) {
+        rest += b;
+        whole -= 1.0;
+    }
+    if (op == '%')
+        return rest != 0.0 ? rest : copysign(0.0, b);
+    if (whole == 0.0)
+        return copysign(0.0, a / b);
+    down = floor(whole);
+    return whole - down > 0.5 ? down + 1.0 : down;
+}
+
 static int
 real_numbers(struct jrun *r, int op, double a, double b, struct jval *out)
 {
     *out = (struct jval){ .kind = J_REAL };
-    if ((op == '/' || op == 'd' || op == '%') && b == 0.0)
+    if (b == 0.0 && (op == '/' || op == 'd' || op == '%'))
         return jrun_fail(r, "a division by 0");
     switch (op) {
-    case '+': out->d = a + b; break;
-    case '-': out->d = a - b; break;
-    case '*': out->d = a * b; break;
-    case '/': out->d = a / b; break;
-    case 'd': out->d = floor(a / b); break;
-    case '%': out->d = a - floor(a / b) * b; break;
+    case '+': out->d = a + b; return 0;
+    case '-': out->d = a - b; return 0;
+    case '*': out->d = a * b; return 0;
+    case '/': out->d = a / b; return 0;
+    case 'd':
+    case '%': out->d = floor_real(op, a, b); return 0;
     default: out->d = pow(a, b); break;
     }
+    if ((isfinite(a) && isfinite(b) && !isfinite(out->d)) ||
+        (isnan(out->d) && !isnan(a) && !isnan(b)))
+        return jrun_fail(r, "%g ** %g is no finite number", a, b);
     return 0;
 }
 
@@ -337,21 +453,20 @@ static int
 eval_binary(struct jrun *r, const struct jnode *n, struct jval *out)
 {
     struct jval a, b;
+    int k;
 
     if (jrun_eval(r, n->a, &a) < 0 || jrun_eval(r, n->b, &b) < 0)
         return -1;
     r->line = n->line;
-    if (n->op == '~' || (n->op == '+' && a.kind == J_TEXT && b.kind == J_TEXT))
-        return join_texts(r, &a, &b, out);
-    if (n->op == '+' && a.kind == J_LIST && b.kind == J_LIST)
-        return join_lists(r, &a.list, &b.list, out);
-    if (n->op == '*' && a.kind == J_TEXT && b.kind == J_INT)
-        return repeat_text(r, a.t, b.i, out);
+    if ((k = sequences(r, n->op, &a, &b, out)) == 0 && n->op == '*')
+        k = sequences(r, n->op, &b, &a, out);
+    if (k != 0)
+        return k < 0 ? -1 : 0;
     if (!jval_is_number(&a) || !jval_is_number(&b)) {
         const struct jval *u = a.kind == J_UNDEFINED ? &a : &b;
 
         if (u->kind == J_UNDEFINED)
-            return jrun_fail(r, "\"%.*s\" is not defined", shown_length(u->t),
+            return jrun_fail(r, "\"%.*s\" is not defined", jrun_shown(u->t),
                 u->t.p);
         return jrun_fail(r, "%s %s %s has no value", jval_kind(&a),
             n->op == 'd'       ? "//"
@@ -363,58 +478,6 @@ eval_binary(struct jrun *r, const struct jnode *n, struct jval *out)
         (n->op == '^' && b.i < 0))
         return real_numbers(r, n->op, jval_real(&a), jval_real(&b), out);
     return whole_numbers(r, n->op, a.i, b.i, out);
-}
-
-static int
-is_element(struct jrun *r, const struct jval *a, const struct jval *b, int *is)
-{
-    struct jlist all;
-
-    if (b->kind == J_TEXT) {
-        if (a->kind != J_TEXT)
-            return jrun_fail(r, "%s in a text", jval_kind(a));
-        *is = jtext_search(b->t, a->t, 0) != SIZE_MAX;
-        return jrun_work(r, b->t.n / 16);
-    }
-    if (b->kind == J_DICT || b->kind == J_SPACE) {
-        *is = a->kind == J_TEXT && jdict_get(b->dict, a->t) != NULL;
-        return jrun_work(r, b->dict->n);
-    }
-    if (jrun_elements(r, b, &all) < 0)
-        return -1;
-    *is = 0;
-    for (size_t i = 0; i < all.n && !*is; i++)
-        *is = jval_equal(a, &all.v[i], &r->work);
-    return jrun_work(r, 0);
-}
-
-int
-jrun_compare(struct jrun *r, int op, const struct jval *a, const struct jval *b,
-    int *is)
-{
-    int d;
-
-    if (op == '=' || op == '!') {
-        *is = jval_equal(a, b, &r->work) == (op == '=');
-        return jrun_work(r, 0);
-    }
-    if (op == 'i' || op == 'n') {
-        if (is_element(r, a, b, is) < 0)
-            return -1;
-        *is = *is == (op == 'i');
-        return 0;
-    }
-    if (!(a->kind == J_TEXT && b->kind == J_TEXT) &&
-        !(jval_is_number(a) && jval_is_number(b)))
-        return jrun_fail(r, "%s and %s have no order", jval_kind(a),
-            jval_kind(b));
-    d = jval_order(a, b);
-    *is = d != -2 &&
-        (op == '<'          ? d < 0
-                : op == '>' ? d > 0
-                : op == 'l' ? d <= 0
-                            : d >= 0);
-    return 0;
 }
 
 static int
@@ -448,6 +511,10 @@ eval_filter(struct jrun *r, const struct jnode *n, struct jval *out)
     if (jrun_eval(r, n->a, &v) < 0 || jrun_arguments(r, n->b, &a) < 0)
         return -1;
     r->line = n->line;
+    if (n->id == NULL)
+        return jrun_fail(r, "the %s \"%.*s\" is not known here",
+            n->kind == JN_FILTER ? "filter" : "test", jrun_shown(n->name),
+            n->name.p);
     if (jrun_bind(r, n->id, &a, slot) < 0)
         return -1;
     if (n->kind == JN_FILTER)
@@ -501,14 +568,11 @@ eval_negate(struct jrun *r, const struct jnode *n, struct jval *out)
 static int
 eval_member(struct jrun *r, const struct jnode *n, struct jval *out)
 {
-    const struct jname *method = jname_find(jinja_methods, n->name);
     struct jval v;
 
     if (jrun_eval(r, n->a, &v) < 0)
         return -1;
     r->line = n->line;
-    if (method != NULL && v.kind == J_DICT && jname_of_dict(method))
-        return jrun_fail(r, "the method \"%s\" is not called", method->name);
     return jrun_member(r, &v, n->name, out);
 }
 
@@ -517,7 +581,8 @@ eval_node(struct jrun *r, const struct jnode *n, struct jval *out)
 {
     switch (n->kind) {
     case JN_CONST: *out = n->value; return 0;
-    case JN_NAME: *out = jrun_get(r, n->name); return 0;
+    case JN_NAME: return jrun_get(r, n->name, out);
+    case JN_BLOCK: *out = r->block; return 0;
     case JN_MEMBER: return eval_member(r, n, out);
     case JN_ITEM: return eval_item(r, n, out);
     case JN_SLICE: return eval_slice(r, n, out);
@@ -542,9 +607,7 @@ jrun_eval(struct jrun *r, const struct jnode *n, struct jval *out)
     r->line = n->line;
     if (++r->depth > JRUN_DEPTH)
         return jrun_fail(r, "nests too deep");
-    k = jrun_work(r, 1 + (n->kind == JN_NAME ? r->nvar / 4 : 0)) < 0
-        ? -1
-        : eval_node(r, n, out);
+    k = jrun_work(r, 1) < 0 ? -1 : eval_node(r, n, out);
     r->depth--;
     return k;
 }

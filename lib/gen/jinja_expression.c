@@ -136,6 +136,10 @@ parse_word(struct jparse *p)
     if (n == NULL)
         return NULL;
     n->name = (p->tok++)->text;
+    if (p->macros > 0 &&
+        (jtext_is(n->name, "varargs") || jtext_is(n->name, "kwargs")))
+        return jparse_fail(p, "varargs and kwargs are not known here");
+    p->caller |= jtext_is(n->name, "caller");
     for (size_t i = 0; i < sizeof word / sizeof *word; i++)
         if (jtext_is(n->name, word[i])) {
             n->kind = JN_CONST;
@@ -278,7 +282,8 @@ parse_postfix(struct jparse *p, struct jnode *n)
     return NULL;
 }
 
-/* Set n->id to the row of `table` with the name that is next. */
+/* Set n->id to the row of `table` with the name that is next; NULL: there is
+ * none, which is an error when n is evaluated or, in no branch, at once. */
 static struct jnode *
 known_name(struct jparse *p, struct jnode *n, const struct jname *table,
     const char *what)
@@ -287,15 +292,16 @@ known_name(struct jparse *p, struct jnode *n, const struct jname *table,
         return NULL;
     if (p->tok->kind != JT_NAME)
         return jparse_fail(p, "the name of a %s is missing", what);
-    if ((n->id = jname_find(table, p->tok->text)) == NULL)
-        return jparse_fail(p, "the %s \"%.*s\" is not known here", what,
-            (int)(p->tok->text.n < 40 ? p->tok->text.n : 40), p->tok->text.p);
+    n->name = p->tok->text;
+    n->id = jname_find(table, n->name);
+    if (n->id == NULL && !p->chosen && p->unknown == NULL)
+        p->unknown = n;
     p->tok++;
     return n;
 }
 
-static struct jnode *
-parse_filter(struct jparse *p, struct jnode *a)
+struct jnode *
+jparse_filter(struct jparse *p, struct jnode *a)
 {
     struct jnode *n =
         known_name(p, pair_node(p, JN_FILTER, a), jinja_filters, "filter");
@@ -353,13 +359,13 @@ parse_unary(struct jparse *p, int filters)
     if (jparse_skip(p, "-"))
         n = pair_node(p, JN_NEGATE, parse_unary(p, 0));
     else if (jparse_skip(p, "+"))
-        n = parse_unary(p, 0);
+        n = pair_node(p, JN_NEGATE, pair_node(p, JN_NEGATE, parse_unary(p, 0)));
     else
         n = parse_primary(p);
     n = parse_postfix(p, n);
     while (filters && n != NULL) {
         if (jparse_skip(p, "|"))
-            n = parse_filter(p, n);
+            n = jparse_filter(p, n);
         else if (jparse_skip_name(p, "is"))
             n = parse_test(p, n);
         else if (jparse_is(p, "("))
@@ -495,11 +501,15 @@ parse_or(struct jparse *p)
 struct jnode *
 jparse_expression(struct jparse *p)
 {
+    const struct jnode *unknown = p->unknown;
+    const int chosen = p->chosen;
     struct jnode *n = parse_or(p);
 
     while (n != NULL && jparse_skip_name(p, "if")) {
         struct jnode *c = jparse_node(p, JN_CHOICE);
 
+        p->unknown = unknown;
+        p->chosen = 1;
         if (c == NULL || (c->a = parse_or(p)) == NULL)
             return NULL;
         c->b = n;
@@ -511,6 +521,7 @@ jparse_expression(struct jparse *p)
         p->depth--;
         n = c;
     }
+    p->chosen = chosen;
     return n;
 }
 

@@ -1,6 +1,9 @@
 /* Filters and tests; see jinja_run.h. */
 #include "gen/jinja_run.h"
 
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Print v as tojson does. */
@@ -9,7 +12,7 @@ filter_json(struct jrun *r, const struct jval *v,
     const struct jval *const *slot, struct jval *out)
 {
     struct jjson how = { .indent = SIZE_MAX };
-    struct buf b = { 0 };
+    const size_t from = jrun_begin(r);
 
     how.ascii = slot[0] != NULL && jval_true(slot[0]);
     how.sort = slot[3] != NULL && jval_true(slot[3]);
@@ -17,19 +20,10 @@ filter_json(struct jrun *r, const struct jval *v,
         return jrun_fail(r, "tojson with separators is not known here");
     if (slot[1] != NULL && slot[1]->kind != J_NONE) {
         if (slot[1]->kind != J_INT || slot[1]->i < 0 || slot[1]->i > 16)
-            return jrun_fail(r, "tojson takes an indent from 0 to 16");
+            return jrun_fail(r, "tojson takes an indent from 0 to 16 here");
         how.indent = (size_t)slot[1]->i;
     }
-    if (jval_json(v, &how, JRUN_OUTPUT, &b) < 0) {
-        buf_release(&b);
-        return jrun_fail(r, "tojson of %s, or of one in it, or too long",
-            jval_kind(v));
-    }
-    if (jrun_work(r, b.n / 16) < 0) {
-        buf_release(&b);
-        return -1;
-    }
-    return jrun_text(r, &b, out);
+    return jrun_json(r, v, &how) < 0 ? -1 : jrun_end(r, from, out);
 }
 
 static int
@@ -38,8 +32,10 @@ filter_length(struct jrun *r, const struct jval *v, struct jval *out)
     switch (v->kind) {
     case J_UNDEFINED: *out = jval_int(0); return 0;
     case J_TEXT:
+        if (jrun_bytes(r, v->t.n) < 0)
+            return -1;
         *out = jval_int((int64_t)jtext_length(v->t));
-        return jrun_work(r, v->t.n / 16);
+        return 0;
     case J_LIST:
     case J_TUPLE: *out = jval_int((int64_t)v->list.n); return 0;
     case J_DICT: *out = jval_int((int64_t)v->dict->n); return 0;
@@ -47,17 +43,40 @@ filter_length(struct jrun *r, const struct jval *v, struct jval *out)
     }
 }
 
-/* Member `path` of v, for jinja2's attribute=.  Only a single name is known
- * here: a path a.b and an index are refused. */
-static int
-attribute_of(struct jrun *r, const struct jval *v, const struct jval *path,
+int
+jrun_attribute(struct jrun *r, const struct jval *v, const struct jval *path,
     struct jval *out)
 {
+    struct jtext rest;
+
+    *out = *v;
+    if (path->kind == J_INT)
+        return jrun_item(r, v, path, out);
     if (path->kind != J_TEXT)
         return jrun_fail(r, "an attribute's name is %s", jval_kind(path));
-    if (memchr(path->t.p, '.', path->t.n) != NULL)
-        return jrun_fail(r, "an attribute of an attribute is not known here");
-    return jrun_member(r, v, path->t, out);
+    rest = path->t;
+    if (jrun_bytes(r, rest.n) < 0)
+        return -1;
+    for (size_t n = 0; n <= rest.n; n++) {
+        const struct jval whole = *out;
+        struct jval part = jval_text(rest.p, n);
+        char digits[20] = "";
+
+        if (n < rest.n && rest.p[n] != '.')
+            continue;
+        if (n > 0 && n < sizeof digits - 1) {
+            memcpy(digits, rest.p, n);
+            if (strspn(digits, "0123456789") == n)
+                part = jval_int(strtoll(digits, NULL, 10));
+        }
+        if (jrun_item(r, &whole, &part, out) < 0)
+            return -1;
+        if (n == rest.n)
+            break;
+        rest = (struct jtext){ rest.p + n + 1, rest.n - n - 1 };
+        n = SIZE_MAX;
+    }
+    return 0;
 }
 
 /* Set *is: does v pass the test that `name` names?  name NULL: is v true? */
@@ -71,6 +90,8 @@ passes_test(struct jrun *r, const struct jval *v, const struct jval *name,
         *is = jval_true(v);
         return 0;
     }
+    if (jrun_work(r, 8) < 0)
+        return -1;
     if (name->kind == J_TEXT)
         row = jname_find(jinja_tests, name->t);
     if (row == NULL || (row->least == 1) != (arg != NULL))
@@ -90,6 +111,8 @@ filter_select(struct jrun *r, int id, const struct jval *v,
     struct jlist all;
 
     *out = (struct jval){ .kind = J_LIST };
+    if (!jval_true(v)) /* none and 0 too */
+        return 0;
     if (jrun_elements(r, v, &all) < 0 ||
         (out->list.v = jrun_alloc(r, all.n + 1, sizeof *out->list.v)) == NULL)
         return -1;
@@ -97,7 +120,7 @@ filter_select(struct jrun *r, int id, const struct jval *v,
         struct jval m = all.v[i];
         int is;
 
-        if ((attr && attribute_of(r, &all.v[i], slot[0], &m) < 0) ||
+        if ((attr && jrun_attribute(r, &all.v[i], slot[0], &m) < 0) ||
             passes_test(r, &m, slot[attr], slot[attr + 1], &is) < 0)
             return -1;
         if (is == keeps)
@@ -120,13 +143,15 @@ filter_map(struct jrun *r, const struct jval *v, const struct jval *const *slot,
         return jrun_fail(r,
             "map takes attribute='name', or a filter without arguments");
     *out = (struct jval){ .kind = J_LIST };
+    if (!jval_true(v))
+        return 0;
     if (jrun_elements(r, v, &all) < 0 ||
         (out->list.v = jrun_alloc(r, all.n + 1, sizeof *out->list.v)) == NULL)
         return -1;
     for (size_t i = 0; i < all.n; i++) {
         struct jval *m = &out->list.v[out->list.n++];
 
-        if ((slot[1] != NULL ? attribute_of(r, &all.v[i], slot[1], m)
+        if ((slot[1] != NULL ? jrun_attribute(r, &all.v[i], slot[1], m)
                              : jrun_filter(r, row, &all.v[i], none, m)) < 0)
             return -1;
         if (m->kind == J_UNDEFINED && slot[2] != NULL)
@@ -136,18 +161,28 @@ filter_map(struct jrun *r, const struct jval *v, const struct jval *const *slot,
 }
 
 static int
+filter_string(struct jrun *r, const struct jval *v, struct jval *out)
+{
+    const size_t from = r->out->n;
+
+    *out = *v;
+    if (v->kind == J_TEXT)
+        return 0;
+    jrun_begin(r);
+    return jrun_print(r, v) < 0 ? -1 : jrun_end(r, from, out);
+}
+
+static int
 filter_join(struct jrun *r, const struct jval *v,
     const struct jval *const *slot, struct jval *out)
 {
     const struct jval *const by[JNAME_PARAMS] = { NULL, slot[1] };
-    struct jval parts = *v;
+    struct jval parts = *v, between = jval_text("", 0);
 
-    if (slot[1] != NULL && filter_map(r, v, by, &parts) < 0)
+    if ((slot[1] != NULL && filter_map(r, v, by, &parts) < 0) ||
+        (slot[0] != NULL && filter_string(r, slot[0], &between) < 0))
         return -1;
-    if (slot[0] != NULL && slot[0]->kind != J_TEXT)
-        return jrun_fail(r, "join with %s between", jval_kind(slot[0]));
-    return jtext_join(r, slot[0] != NULL ? slot[0]->t : (struct jtext){ "", 0 },
-        &parts, out);
+    return jtext_join(r, between.t, &parts, 0, out);
 }
 
 /* first, last, list, reverse */
@@ -167,55 +202,133 @@ filter_elements(struct jrun *r, int id, const struct jval *v, struct jval *out)
     *out = (struct jval){ .kind = J_LIST, .list = all };
     if (id == JF_LIST)
         return 0;
-    if (v->kind == J_TEXT)
-        return jrun_fail(r, "reverse of a text is not known here");
+    if (jrun_work(r, all.n) < 0)
+        return -1;
     back = (struct jlist){ jrun_alloc(r, all.n + 1, sizeof *back.v), all.n };
     if (back.v == NULL)
         return -1;
     for (size_t i = 0; i < all.n; i++)
         back.v[i] = all.v[all.n - 1 - i];
     out->list = back;
+    if (v->kind == J_TEXT) {
+        if (jtext_join(r, (struct jtext){ "", 0 }, out, 0, out) < 0)
+            return -1;
+        out->safe = v->safe;
+    }
     return 0;
+}
+
+/* Read a number as Python's float() does: white space around it, and _ between
+ * digits.  0: *d is set; 1: t is no number; -1. */
+static int
+text_number(struct jrun *r, struct jtext t, double *d)
+{
+    const size_t lead = jtext_leading(t);
+    char s[400], *end, last = '\0';
+    double number;
+    size_t n = 0;
+
+    if (jrun_bytes(r, t.n) < 0)
+        return -1;
+    t = (struct jtext){ t.p + lead, t.n - lead };
+    t.n -= jtext_trailing(t);
+    for (size_t i = 0; i < t.n; last = t.p[i++]) {
+        const int digits = last >= '0' && last <= '9' && i + 1 < t.n &&
+            t.p[i + 1] >= '0' && t.p[i + 1] <= '9';
+
+        if (t.p[i] == '_' && digits)
+            continue;
+        if (n + 1 == sizeof s || (unsigned char)t.p[i] >= 128)
+            return jrun_fail(r, "a text is no number that is known here");
+        s[n++] = t.p[i];
+    }
+    s[n] = '\0';
+    if (n == 0 || strpbrk(s, "xXpP( \t\n\v\f\r") != NULL)
+        return 1;
+    number = strtod(s, &end);
+    if (*end != '\0')
+        return 1;
+    *d = number;
+    return 0;
+}
+
+/* Read a whole number of decimal digits.  1: t is none, or too large. */
+static int
+text_integer(struct jtext t, int64_t *i)
+{
+    const size_t lead = jtext_leading(t);
+    char s[40], *end;
+
+    t = (struct jtext){ t.p + lead, t.n - lead };
+    t.n -= jtext_trailing(t);
+    if (t.n == 0 || t.n >= sizeof s)
+        return 1;
+    memcpy(s, t.p, t.n);
+    s[t.n] = '\0';
+    errno = 0;
+    *i = strtoll(s, &end, 10);
+    return *end != '\0' || end == s || errno != 0;
 }
 
 static int
 filter_int(struct jrun *r, const struct jval *v, const struct jval *absent,
     struct jval *out)
 {
-    int64_t i = 0;
-    size_t at = 0;
-    int minus;
+    double d = NAN;
+    int64_t i;
 
     *out = absent != NULL ? *absent : jval_int(0);
-    if (v->kind == J_REAL)
-        return jrun_fail(r, "int of a number that is not whole");
+    if (v->kind == J_UNDEFINED)
+        return jrun_fail(r, "\"%.*s\" is not defined", jrun_shown(v->t),
+            v->t.p);
     if (v->kind == J_INT || v->kind == J_BOOL)
         *out = jval_int(v->i);
-    if (v->kind != J_TEXT || v->t.n > 18)
+    if (v->kind == J_TEXT && text_integer(v->t, &i) == 0) {
+        *out = jval_int(i);
         return 0;
-    minus = v->t.n > 0 && v->t.p[0] == '-';
-    for (at = (size_t)minus; at < v->t.n; at++) {
-        if (v->t.p[at] < '0' || v->t.p[at] > '9')
-            return 0;
-        i = 10 * i + (v->t.p[at] - '0');
     }
-    if (at > (size_t)minus)
-        *out = jval_int(minus ? -i : i);
+    if (v->kind == J_TEXT && text_number(r, v->t, &d) < 0)
+        return -1;
+    if (v->kind == J_REAL)
+        d = v->d;
+    if (v->kind == J_REAL && isinf(d))
+        return jrun_fail(r, "int of a number that is infinite");
+    if (!isfinite(d))
+        return 0;
+    if (!(fabs(d) < 0x1p63))
+        return jrun_fail(r, "a whole number has more than 64 bits");
+    *out = jval_int((int64_t)d);
+    return 0;
+}
+
+/* As Python's abs. */
+static int
+filter_abs(struct jrun *r, const struct jval *v, struct jval *out)
+{
+    if (!jval_is_number(v))
+        return jrun_fail(r, "abs of %s", jval_kind(v));
+    if (v->kind == J_REAL) {
+        *out = (struct jval){ .kind = J_REAL, .d = fabs(v->d) };
+        return 0;
+    }
+    if (v->i == INT64_MIN)
+        return jrun_fail(r, "a whole number has more than 64 bits");
+    *out = jval_int(v->i < 0 ? -v->i : v->i);
     return 0;
 }
 
 static int
-filter_string(struct jrun *r, const struct jval *v, struct jval *out)
+filter_replace(struct jrun *r, struct jtext t, const struct jval *const *slot,
+    struct jval *out)
 {
-    struct buf b = { 0 };
+    struct jval old, new;
+    const struct jval *const text[] = { &old, &new,
+        slot[2] != NULL &&slot[2]->kind == J_NONE ? NULL : slot[2] };
 
-    if (v->kind == J_TEXT) {
-        *out = *v;
-        return 0;
-    }
-    if (jval_print(v, &b) < 0)
-        return jrun_fail(r, "%s as a text: tojson prints one", jval_kind(v));
-    return jrun_text(r, &b, out);
+    return filter_string(r, slot[0], &old) < 0 ||
+            filter_string(r, slot[1], &new) < 0
+        ? -1
+        : jtext_replace(r, t, text, 0, out);
 }
 
 /* Filters of texts; other values are converted to text first, as in Python. */
@@ -224,17 +337,25 @@ filter_text(struct jrun *r, int id, const struct jval *v,
     const struct jval *const *slot, struct jval *out)
 {
     struct jval t;
+    int k = 0;
 
+    if (id == JF_INDENT && v->kind != J_TEXT)
+        return jrun_fail(r, "indent of %s", jval_kind(v));
     if (filter_string(r, v, &t) < 0)
         return -1;
+    *out = t;
     switch (id) {
-    case JF_TRIM: return jtext_strip(r, t.t, slot[0], 3, out);
-    case JF_UPPER: return jtext_case(r, t.t, JCASE_UPPER, out);
-    case JF_LOWER: return jtext_case(r, t.t, JCASE_LOWER, out);
-    case JF_CAPITALIZE: return jtext_case(r, t.t, JCASE_CAPITAL, out);
-    case JF_REPLACE: return jtext_replace(r, t.t, slot, out);
-    default: *out = t; return 0; /* string, safe */
+    case JF_TRIM: k = jtext_strip(r, t.t, slot[0], 3, out); break;
+    case JF_INDENT: k = jtext_indent(r, t.t, slot, out); break;
+    case JF_UPPER: k = jtext_case(r, t.t, JCASE_UPPER, out); break;
+    case JF_LOWER: k = jtext_case(r, t.t, JCASE_LOWER, out); break;
+    case JF_CAPITALIZE: k = jtext_case(r, t.t, JCASE_CAPITAL, out); break;
+    case JF_REPLACE: return filter_replace(r, t.t, slot, out);
+    case JF_TITLE: return jtext_case(r, t.t, JCASE_WORDS, out);
+    default: break; /* string, safe */
     }
+    out->safe = t.safe || id == JF_SAFE;
+    return k;
 }
 
 int
@@ -262,7 +383,12 @@ jrun_filter(struct jrun *r, const struct jname *row, const struct jval *v,
     case JF_REVERSE: return filter_elements(r, row->id, v, out);
     case JF_INT: return filter_int(r, v, slot[0], out);
     case JF_ITEMS: return jdict_items(r, v, out);
-    case JF_SAFE: *out = *v; return 0;
+    case JF_ABS: return filter_abs(r, v, out);
+    case JF_SORT:
+    case JF_DICTSORT:
+    case JF_UNIQUE:
+    case JF_MIN:
+    case JF_MAX: return jrun_sorted(r, row->id, v, slot, out);
     default: return filter_text(r, row->id, v, slot, out);
     }
 }
@@ -302,9 +428,10 @@ jrun_test(struct jrun *r, const struct jname *row, const struct jval *v,
         return 0;
     case JQ_ODD:
     case JQ_EVEN:
-        if (v->kind != J_INT && v->kind != J_BOOL)
+        if (!jval_is_number(v))
             return jrun_fail(r, "is %s even or odd?", jval_kind(v));
-        *is = (v->i % 2 != 0) == (row->id == JQ_ODD);
+        *is = (v->kind == J_REAL ? fabs(fmod(v->d, 2.0)) : v->i % 2 != 0) ==
+            (row->id == JQ_ODD);
         return 0;
     default: return jrun_compare(r, operator[row->id], v, arg, is);
     }

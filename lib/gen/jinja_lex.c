@@ -104,16 +104,67 @@ lex_comment(struct lexer *l)
     const int sign_first =
         byte_is(l, l->at + 2, '-') || byte_is(l, l->at + 2, '+');
     const size_t from = l->at + 2 + (size_t)sign_first;
-    const size_t end = jtext_search(l->src, (struct jtext){ "#}", 2 }, from);
+    size_t end = from;
     char sign;
 
-    if (end == SIZE_MAX)
+    while (end + 1 < l->src.n &&
+        (l->src.p[end] != '#' || l->src.p[end + 1] != '}'))
+        end++;
+    if (end + 1 >= l->src.n)
         return err_set(l->e, EX_INPUT, "line %d: the comment does not end",
             l->line);
     sign = end > from ? l->src.p[end - 1] : ' ';
     move_to(l, end + 2);
     after_tag(l, sign, 1);
     return 0;
+}
+
+/* If the tag {% name %} begins at byte `at`, return its length, else 0.  *sign:
+ * the - or + in its end, else a space. */
+static size_t
+named_tag(const struct lexer *l, size_t at, const char *name, char *sign)
+{
+    size_t i = at + 2;
+
+    if (!byte_is(l, at, '{') || !byte_is(l, at + 1, '%'))
+        return 0;
+    i += byte_is(l, i, '-') || byte_is(l, i, '+');
+    i += jtext_leading((struct jtext){ l->src.p + i, l->src.n - i });
+    if (l->src.n - i < strlen(name) ||
+        memcmp(l->src.p + i, name, strlen(name)) != 0)
+        return 0;
+    i += strlen(name);
+    i += jtext_leading((struct jtext){ l->src.p + i, l->src.n - i });
+    *sign = byte_is(l, i, '-') || byte_is(l, i, '+') ? l->src.p[i] : ' ';
+    i += *sign != ' ';
+    return byte_is(l, i, '%') && byte_is(l, i + 1, '}') ? i + 2 - at : 0;
+}
+
+/* The text between {% raw %} and {% endraw %} is data.  Returns 0 if the tag at
+ * l->at is another one; 1; -1. */
+static int
+lex_raw(struct lexer *l)
+{
+    const int line = l->line;
+    char sign;
+    size_t n = named_tag(l, l->at, "raw", &sign), end;
+
+    if (n == 0 || sign == '+')
+        return 0;
+    move_to(l, l->at + n);
+    after_tag(l, sign, 0);
+    if (l->at == l->src.n) /* jinja2 takes a raw at the very end */
+        return 1;
+    for (end = l->at; end < l->src.n; end++)
+        if ((n = named_tag(l, end, "endraw", &sign)) > 0)
+            break;
+    if (end >= l->src.n)
+        return err_set(l->e, EX_INPUT, "line %d: the raw text does not end",
+            line);
+    lex_data(l, end, l->src.p[l->at - 1] == '\n');
+    move_to(l, end + n);
+    after_tag(l, sign, 1);
+    return 1;
 }
 
 static int
@@ -286,11 +337,14 @@ jinja_lex(struct jtext src, struct jtokens *out, struct err *e)
     *out = (struct jtokens){ 0 };
     while (l.at < src.n) {
         const size_t tag = next_tag(&l, l.at);
+        int raw;
 
         lex_data(&l, tag, starts);
         if (tag == src.n)
             break;
-        if ((src.p[tag + 1] == '#' ? lex_comment(&l) : lex_tag(&l)) < 0)
+        if ((raw = lex_raw(&l)) < 0 ||
+            (raw == 0 &&
+                (src.p[tag + 1] == '#' ? lex_comment(&l) : lex_tag(&l)) < 0))
             return -1;
         starts = src.p[l.at - 1] == '\n';
     }

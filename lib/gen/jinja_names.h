@@ -36,7 +36,15 @@ enum jfilter {
     JF_REPLACE,
     JF_ITEMS,
     JF_REVERSE,
-    JF_SAFE
+    JF_SAFE,
+    JF_TITLE,
+    JF_INDENT,
+    JF_ABS,
+    JF_SORT,
+    JF_DICTSORT,
+    JF_UNIQUE,
+    JF_MIN,
+    JF_MAX
 };
 
 enum jtest {
@@ -75,6 +83,8 @@ enum jmethod {
     JM_UPPER,
     JM_LOWER,
     JM_CAPITALIZE,
+    JM_TITLE,
+    JM_FORMAT,
     JM_REPLACE,
     JM_FIND,
     JM_JOIN,

@@ -14,14 +14,20 @@ enum jnode_kind {
     JN_IF,         /* a: condition, b: body, c: list of the else branch */
     JN_FOR,        /* a: targets, b: what is walked, c: body, d: else branch,
                     * filter: condition or NULL */
-    JN_SET,        /* a: targets, b: value, or NULL and c: body of a block */
-    JN_MACRO,      /* name, a: parameters, c: body */
+    JN_SET,        /* a: targets, b: value, or NULL and c: body of a block,
+                    * filter: filters of JN_BLOCK or NULL */
+    JN_WITH,       /* a: list of JN_ARG, c: body */
+    JN_FILTERED,   /* c: body, filter: filters of JN_BLOCK */
+    JN_MACRO,      /* name, a: parameters, c: body; a parameter with op 1,
+                    * `caller`, is given by name only */
+    JN_CALLED,     /* a: parameters of the block, b: JN_CALL, c: body */
     JN_GENERATION, /* c: body */
     JN_BREAK,
     JN_CONTINUE,
     /* expressions */
     JN_CONST,   /* value */
     JN_NAME,    /* name */
+    JN_BLOCK,   /* the text of the block that filters follow */
     JN_MEMBER,  /* a.name */
     JN_ITEM,    /* a[b] */
     JN_SLICE,   /* a[b:c:d]; b, c and d may be NULL */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define SOURCE ((size_t)1 << 20) /* bytes of a template, at most */
+#define PARAMETERS 64            /* of a macro, at most */
 
 struct jnode *
 jparse_node(struct jparse *p, enum jnode_kind kind)
@@ -107,19 +108,36 @@ body_until(struct jparse *p, const char *const *ends, struct jnode **out)
     return parse_body(p, ends, out);
 }
 
+/* body_until for a block with variables of its own.  There jinja2 refuses an
+ * unknown filter as it reads it, even if an `if` is around the block. */
+static int
+inner_until(struct jparse *p, const char *const *ends, struct jnode **out)
+{
+    const int chosen = p->chosen;
+    int end;
+
+    p->chosen = 0;
+    end = body_until(p, ends, out);
+    p->chosen = chosen;
+    return end;
+}
+
 static struct jnode *
 parse_if(struct jparse *p)
 {
     static const char *const ends[] = { "elif", "else", "endif", NULL };
     struct jnode *first = jparse_node(p, JN_IF), *n = first;
+    const int chosen = p->chosen;
     int end;
 
+    p->chosen = 1;
     while (n != NULL) {
         if ((n->a = jparse_expression(p)) == NULL ||
             (end = body_until(p, ends, &n->b)) < 0)
             return NULL;
         if (end == 1 && body_until(p, ends + 2, &n->c) < 0)
             return NULL;
+        p->chosen = end == 0 ? 1 : chosen;
         if (end != 0)
             return end_of_tag(p) < 0 ? NULL : first;
         n = n->c = jparse_node(p, JN_IF);
@@ -141,6 +159,8 @@ parse_targets(struct jparse *p, int members)
         if ((n = jparse_node(p, JN_NAME)) == NULL)
             return NULL;
         n->name = (p->tok++)->text;
+        if (jtext_is(n->name, "loop") && (p->loops > 0 || !members))
+            return jparse_fail(p, "the variable loop is set");
         if (members && jparse_skip(p, ".")) {
             struct jnode *m = jparse_node(p, JN_MEMBER);
 
@@ -161,6 +181,7 @@ parse_for(struct jparse *p)
 {
     static const char *const ends[] = { "else", "endfor", NULL };
     struct jnode *n = jparse_node(p, JN_FOR);
+    const int chosen = p->chosen;
     int end;
 
     if (n == NULL || (n->a = parse_targets(p, 0)) == NULL)
@@ -169,16 +190,78 @@ parse_for(struct jparse *p)
         return jparse_fail(p, "\"in\" is missing in a for");
     if ((n->b = jparse_tuple(p, 0)) == NULL)
         return NULL;
+    p->chosen = 0;
     if (jparse_skip_name(p, "if") && (n->filter = jparse_expression(p)) == NULL)
         return NULL;
+    p->chosen = chosen;
     if (jparse_name_is(p, "recursive"))
         return jparse_fail(p, "recursive loops are not known");
     p->loops++;
-    end = body_until(p, ends, &n->c);
+    p->scopes++;
+    end = inner_until(p, ends, &n->c);
     p->loops--;
-    if (end == 0 && body_until(p, ends + 1, &n->d) < 0)
+    if (end == 0 && inner_until(p, ends + 1, &n->d) < 0)
         end = -1;
+    p->scopes--;
     return end < 0 || end_of_tag(p) < 0 ? NULL : n;
+}
+
+/* Parse the filters of a block, name|name. */
+static int
+parse_filters(struct jparse *p, struct jnode *n)
+{
+    const int chosen = p->chosen;
+
+    p->chosen = 0;
+    n->filter = jparse_node(p, JN_BLOCK);
+    do
+        n->filter = n->filter == NULL ? NULL : jparse_filter(p, n->filter);
+    while (n->filter != NULL && jparse_skip(p, "|"));
+    p->chosen = chosen;
+    return n->filter == NULL ? -1 : 0;
+}
+
+/* The statement {% filter name|name %}. */
+static struct jnode *
+parse_filtered(struct jparse *p)
+{
+    static const char *const ends[] = { "endfilter", NULL };
+    struct jnode *n = jparse_node(p, JN_FILTERED);
+    int ok;
+
+    if (n == NULL || parse_filters(p, n) < 0)
+        return NULL;
+    p->buffered++;
+    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
+    p->buffered--;
+    return ok ? n : NULL;
+}
+
+static struct jnode *
+parse_with(struct jparse *p)
+{
+    static const char *const ends[] = { "endwith", NULL };
+    struct jnode *n = jparse_node(p, JN_WITH), **last;
+    int ok;
+
+    if (n == NULL)
+        return NULL;
+    for (last = &n->a; p->tok->kind != JT_BLOCK_END; last = &(*last)->next) {
+        if (n->a != NULL && jparse_want(p, ",") < 0)
+            return NULL;
+        if (p->tok->kind != JT_NAME)
+            return jparse_fail(p, "the name of a variable is missing");
+        if ((*last = jparse_node(p, JN_ARG)) == NULL)
+            return NULL;
+        (*last)->name = (p->tok++)->text;
+        if (jparse_want(p, "=") < 0 ||
+            ((*last)->a = jparse_expression(p)) == NULL)
+            return NULL;
+    }
+    p->scopes++;
+    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
+    p->scopes--;
+    return ok ? n : NULL;
 }
 
 static struct jnode *
@@ -193,12 +276,31 @@ parse_assignment(struct jparse *p)
     if (jparse_skip(p, "="))
         return (n->b = jparse_tuple(p, 1)) == NULL || end_of_tag(p) < 0 ? NULL
                                                                         : n;
-    if (jparse_is(p, "|"))
-        return jparse_fail(p, "filters of a set block are not known");
+    if (jparse_skip(p, "|") && parse_filters(p, n) < 0)
+        return NULL;
     p->buffered++;
-    ok = body_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
+    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
     p->buffered--;
     return ok ? n : NULL;
+}
+
+/* Can *n be the next parameter of the macro?  n->a: its default. */
+static int
+parameter_fits(struct jparse *p, const struct jnode *macro,
+    const struct jnode *n)
+{
+    int count = 0;
+
+    for (const struct jnode *a = macro->a; a != NULL; a = a->next, count++)
+        if (jtext_equal(a->name, n->name) || (a->a != NULL && n->a == NULL)) {
+            jparse_fail(p,
+                "the parameter \"%.*s\" is there twice, or has no default",
+                (int)(n->name.n < 40 ? n->name.n : 40), n->name.p);
+            return 0;
+        }
+    if (count == PARAMETERS)
+        jparse_fail(p, "a macro has more than %d parameters", PARAMETERS);
+    return count < PARAMETERS;
 }
 
 static int
@@ -220,7 +322,8 @@ parse_parameters(struct jparse *p, struct jnode *macro)
             return -1;
         }
         n->name = (p->tok++)->text;
-        if (jparse_skip(p, "=") && (n->a = jparse_expression(p)) == NULL)
+        if ((jparse_skip(p, "=") && (n->a = jparse_expression(p)) == NULL) ||
+            !parameter_fits(p, macro, n))
             return -1;
         *last = n;
         last = &n->next;
@@ -228,29 +331,65 @@ parse_parameters(struct jparse *p, struct jnode *macro)
     return 0;
 }
 
+/* Parse the body of a macro or of a call's block, which is a macro for the one
+ * that is called.  If it names `caller`, that is one more parameter. */
+static struct jnode *
+parse_macro_body(struct jparse *p, struct jnode *n, const char *const *ends)
+{
+    const int loops = p->loops, caller = p->caller;
+    struct jnode **last = &n->a;
+    int ok;
+
+    p->loops = p->caller = 0;
+    p->buffered++;
+    p->macros++;
+    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
+    p->macros--;
+    p->buffered--;
+    if (ok && p->caller) {
+        while (*last != NULL && !jtext_is((*last)->name, "caller"))
+            last = &(*last)->next;
+        if (*last == NULL && (*last = jparse_node(p, JN_ARG)) != NULL) {
+            (*last)->name = (struct jtext){ "caller", 6 };
+            (*last)->op = 1;
+        }
+        ok = *last != NULL;
+    }
+    p->loops = loops;
+    p->caller = caller;
+    return ok ? n : NULL;
+}
+
 static struct jnode *
 parse_macro(struct jparse *p)
 {
     static const char *const ends[] = { "endmacro", NULL };
     struct jnode *n = jparse_node(p, JN_MACRO);
-    const int loops = p->loops;
-    int ok;
 
     if (n == NULL)
         return NULL;
-    if (p->loops > 0 || p->buffered > 0)
+    if (p->scopes > 0 || p->buffered > 0)
         return jparse_fail(p, "a macro inside a loop or block is not known");
     if (p->tok->kind != JT_NAME)
         return jparse_fail(p, "the name of a macro is missing");
     n->name = (p->tok++)->text;
-    if (parse_parameters(p, n) < 0)
+    return parse_parameters(p, n) < 0 ? NULL : parse_macro_body(p, n, ends);
+}
+
+/* The statement {% call(parameters) macro(arguments) %}. */
+static struct jnode *
+parse_called(struct jparse *p)
+{
+    static const char *const ends[] = { "endcall", NULL };
+    struct jnode *n = jparse_node(p, JN_CALLED);
+
+    if (n == NULL || (jparse_is(p, "(") && parse_parameters(p, n) < 0) ||
+        (n->b = jparse_expression(p)) == NULL)
         return NULL;
-    p->loops = 0;
-    p->buffered++;
-    ok = body_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
-    p->buffered--;
-    p->loops = loops;
-    return ok ? n : NULL;
+    if (n->b->kind != JN_CALL)
+        return jparse_fail(p, "a macro is called with a block");
+    n->name = (struct jtext){ "caller", 6 };
+    return parse_macro_body(p, n, ends);
 }
 
 static struct jnode *
@@ -269,7 +408,7 @@ parse_generation(struct jparse *p)
     p->t->marks = 1;
     p->loops = 0;
     p->buffered++;
-    ok = body_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
+    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
     p->buffered--;
     p->loops = loops;
     return ok ? n : NULL;
@@ -301,6 +440,12 @@ parse_statement(struct jparse *p)
         return parse_assignment(p);
     if (jparse_skip_name(p, "macro"))
         return parse_macro(p);
+    if (jparse_skip_name(p, "with"))
+        return parse_with(p);
+    if (jparse_skip_name(p, "filter"))
+        return parse_filtered(p);
+    if (jparse_skip_name(p, "call"))
+        return parse_called(p);
     if (jparse_skip_name(p, "generation"))
         return parse_generation(p);
     if (jparse_skip_name(p, "break"))
@@ -367,6 +512,12 @@ parse_body(struct jparse *p, const char *const *ends, struct jnode **out)
             break;
         if (n == NULL)
             return -1;
+        if (p->unknown != NULL)
+            return err_set(p->e, EX_INPUT,
+                "line %d: the %s \"%.*s\" is not known here", p->unknown->line,
+                p->unknown->kind == JN_FILTER ? "filter" : "test",
+                (int)(p->unknown->name.n < 40 ? p->unknown->name.n : 40),
+                p->unknown->name.p);
         *last = n;
         last = &n->next;
     }

@@ -11,7 +11,13 @@ struct jparse {
     struct jinja *t;
     const struct jtoken *tok; /* the next token */
     int depth;
-    int loops;    /* loops around the next token */
+    int loops;  /* loops around the next token */
+    int scopes; /* blocks with variables of their own around it, or loops */
+    int macros; /* macros around it */
+    int chosen; /* 1: in a branch of an if, which may never run */
+    const struct jnode *unknown; /* filter or test that is not known, and is in
+                                  * no branch; NULL: none yet */
+    int caller;                  /* 1: the innermost macro has named `caller` */
     int buffered; /* macros and blocks around the next token that print to a
                    * buffer of their own */
     struct err *e;
@@ -34,6 +40,8 @@ int jparse_want(struct jparse *p, const char *operator);
 
 /* Parse an expression.  NULL and *e. */
 struct jnode *jparse_expression(struct jparse *p);
+/* Parse the filter whose name is next, of the value a. */
+struct jnode *jparse_filter(struct jparse *p, struct jnode *a);
 /* Parse a tuple (expressions with commas between them, without brackets), or a
  * single expression.  choice: 1: an expression may be "a if b else c". */
 struct jnode *jparse_tuple(struct jparse *p, int choice);

@@ -1,185 +1,333 @@
-/* Values as Python prints them and as JSON; see jinja_value.h. */
-#include "gen/jinja_value.h"
+/* The making of texts: values as Python prints them and as JSON; see
+ * jinja_run.h. */
+#include "gen/jinja_run.h"
 
 #include "base/utf8.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Append d as Python's repr has it: the fewest digits that give d back, with an
- * exponent below 1e-4 and from 1e16 on. */
-static void
-print_real(struct buf *out, double d)
+/* Make room for n bytes. */
+static int
+reserve(struct jrun *r, size_t n)
 {
-    char s[40];
-    int digits = 1, exponent;
+    if (n > JINJA_TEXT - r->out->n)
+        return jrun_fail(r,
+            r->making > 0 ? "needs too much memory" : "prints too much");
+    return jrun_bytes(r, n);
+}
 
-    if (isnan(d) || isinf(d)) {
-        buf_adds(out, isnan(d) ? "nan" : d > 0 ? "inf" : "-inf");
-        return;
-    }
-    do
-        snprintf(s, sizeof s, "%.*e", digits - 1, d);
-    while (strtod(s, NULL) != d && ++digits <= 17);
-    exponent = (int)strtol(strchr(s, 'e') + 1, NULL, 10);
-    if (exponent < -4 || exponent >= 16) {
-        buf_adds(out, s);
-        return;
-    }
-    snprintf(s, sizeof s, "%.*f",
-        digits - 1 - exponent > 1 ? digits - 1 - exponent : 1, d);
-    buf_adds(out, s);
+size_t
+jrun_begin(struct jrun *r)
+{
+    r->making++;
+    return r->out->n;
 }
 
 int
-jval_print(const struct jval *v, struct buf *out)
+jrun_add(struct jrun *r, const char *p, size_t n)
 {
+    if (reserve(r, n) < 0)
+        return -1;
+    buf_add(r->out, p, n);
+    return 0;
+}
+
+int
+jrun_repeat(struct jrun *r, struct jtext t, size_t times)
+{
+    if (t.n == 0)
+        return 0;
+    if (times > JINJA_TEXT / t.n)
+        return jrun_fail(r, "needs too much memory");
+    if (reserve(r, t.n * times) < 0 || jrun_work(r, times) < 0)
+        return -1;
+    while (times-- > 0)
+        buf_add(r->out, t.p, t.n);
+    return 0;
+}
+
+int
+jrun_end(struct jrun *r, size_t from, struct jval *out)
+{
+    const size_t n = r->out->n - from;
+    char *p;
+
+    if (jrun_bytes(r, n) < 0 || (p = jrun_alloc(r, n + 1, 1)) == NULL)
+        return -1;
+    if (n > 0)
+        memcpy(p, r->out->p + from, n);
+    r->out->n = from;
+    r->making--;
+    *out = jval_text(p, n);
+    return 0;
+}
+
+static int
+add_string(struct jrun *r, const char *s)
+{
+    return jrun_add(r, s, strlen(s));
+}
+
+/* s has 17 digits.  If d has a name of 16 digits, which is not the one nearest
+ * to it but its neighbour, write that one and return 1. */
+static int
+neighbour(char s[40], double d)
+{
+    const long long scale = 1000000000000000; /* 10^15 */
+    const char *point = strchr(s, '.'), *e = strchr(s, 'e');
+    const long long first = strtoll(s, NULL, 10);
+    const long long rest = strtoll(point + 1, NULL, 10) / 10;
+    char t[48];
+
+    for (long long up = 0; up <= 1; up++) {
+        if (rest + up == scale)
+            continue;
+        snprintf(t, sizeof t, "%s%lld.%015lld%s", *s == '-' ? "-" : "",
+            first < 0 ? -first : first, rest + up, e);
+        if (strtod(t, NULL) == d) {
+            memcpy(s, t, 40);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Write d to s with an exponent and the fewest digits that give d back, and
+ * return their number.  15 digits name one number, unless it is denormal. */
+static int
+shortest(char s[40], double d)
+{
+    const int normal = fabs(d) >= DBL_MIN;
+    int digits = normal ? 15 : 1;
+
+    do
+        snprintf(s, 40, "%.*e", digits - 1, d);
+    while (strtod(s, NULL) != d && ++digits <= 17);
+    if (digits == 17 && neighbour(s, d))
+        return 16;
+    if (digits == 15 && normal) {
+        const char *end = strchr(s, 'e');
+
+        while (digits > 1 && *--end == '0')
+            digits--;
+        snprintf(s, 40, "%.*e", digits - 1, d);
+    }
+    return digits;
+}
+
+/* Append d as Python's repr has it: with an exponent below 1e-4 and from 1e16
+ * on. */
+static int
+print_real(struct jrun *r, double d)
+{
+    char s[40];
+    int digits, exponent;
+
+    if (isnan(d) || isinf(d))
+        return add_string(r, isnan(d) ? "nan" : d > 0 ? "inf" : "-inf");
+    if (jrun_work(r, 50) < 0)
+        return -1;
+    digits = shortest(s, d);
+    exponent = (int)strtol(strchr(s, 'e') + 1, NULL, 10);
+    if (exponent >= -4 && exponent < 16)
+        snprintf(s, sizeof s, "%.*f",
+            digits - 1 - exponent > 1 ? digits - 1 - exponent : 1, d);
+    return add_string(r, s);
+}
+
+int
+jrun_print(struct jrun *r, const struct jval *v)
+{
+    char s[24];
+
     switch (v->kind) {
     case J_UNDEFINED: return 0;
-    case J_NONE: buf_adds(out, "None"); return 0;
-    case J_BOOL: buf_adds(out, v->i ? "True" : "False"); return 0;
-    case J_INT: buf_addf(out, "%" PRId64, v->i); return 0;
-    case J_REAL: print_real(out, v->d); return 0;
-    case J_TEXT: buf_add(out, v->t.p, v->t.n); return 0;
-    default: return -1;
+    case J_NONE: return add_string(r, "None");
+    case J_BOOL: return add_string(r, v->i ? "True" : "False");
+    case J_INT:
+        snprintf(s, sizeof s, "%" PRId64, v->i);
+        return add_string(r, s);
+    case J_REAL: return print_real(r, v->d);
+    case J_TEXT: return jrun_add(r, v->t.p, v->t.n);
+    case J_METHOD:
+        return jrun_fail(r, "the method \"%.*s\" is not called",
+            jrun_shown(v->t), v->t.p);
+    default: return jrun_fail(r, "%s is printed: tojson can", jval_kind(v));
     }
 }
 
-static void
-json_character(struct buf *out, uint32_t c, const char *p, size_t len,
-    int ascii)
+int
+jrun_escape(struct jrun *r, const struct jval *v)
+{
+    static const char special[] = "&<>\"'";
+    static const char *const as[] = { "&amp;", "&lt;", "&gt;", "&#34;",
+        "&#39;" };
+    size_t done = 0;
+
+    if (v->kind != J_TEXT || v->safe)
+        return jrun_print(r, v);
+    if (jrun_bytes(r, v->t.n) < 0)
+        return -1;
+    for (size_t i = 0; i < v->t.n; i++) {
+        const char c = v->t.p[i], *at = c != '\0' ? strchr(special, c) : NULL;
+
+        if (at == NULL)
+            continue;
+        if (jrun_add(r, v->t.p + done, i - done) < 0 ||
+            add_string(r, as[at - special]) < 0)
+            return -1;
+        done = i + 1;
+    }
+    return jrun_add(r, v->t.p + done, v->t.n - done);
+}
+
+/* Write the character c as JSON escapes it to s.  Returns the bytes; 0: c is
+ * not escaped. */
+static int
+json_character(char s[16], uint32_t c, int ascii)
 {
     static const char escaped[] = "\"\\\n\r\t\b\f", letter[] = "\"\\nrtbf";
     const char *at = c != 0 && c < 128 ? strchr(escaped, (int)c) : NULL;
 
-    if (at != NULL) {
-        buf_addc(out, '\\');
-        buf_addc(out, letter[at - escaped]);
-    } else if (c < 32 || (ascii && c > 126 && c < 0x10000)) {
-        buf_addf(out, "\\u%04x", c);
-    } else if (ascii && c >= 0x10000) {
-        buf_addf(out, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10),
+    if (at != NULL)
+        return snprintf(s, 16, "\\%c", letter[at - escaped]);
+    if (c < 32 || (ascii && c > 127 && c < 0x10000))
+        return snprintf(s, 16, "\\u%04x", c);
+    if (ascii && c >= 0x10000)
+        return snprintf(s, 16, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10),
             0xdc00 + (c & 0x3ff));
-    } else {
-        buf_add(out, p, len);
-    }
+    return 0;
 }
 
-static void
-write_json_text(struct buf *out, struct jtext t, int ascii)
+static int
+quoted(struct jrun *r, struct jtext t, int ascii)
 {
     const unsigned char *p = (const unsigned char *)t.p;
-    size_t len;
+    size_t len, done = 0;
+    char s[16];
+    int n;
 
-    buf_addc(out, '"');
+    if (jrun_bytes(r, t.n) < 0 || jrun_add(r, "\"", 1) < 0)
+        return -1;
     for (size_t i = 0; i < t.n; i += len) {
         const uint32_t c = utf8_next(p + i, p + t.n, &len);
 
-        json_character(out, c, t.p + i, len, ascii && c != 127);
+        if ((n = json_character(s, c, ascii)) == 0)
+            continue;
+        if (jrun_add(r, t.p + done, i - done) < 0 ||
+            jrun_add(r, s, (size_t)n) < 0)
+            return -1;
+        done = i + len;
     }
-    buf_addc(out, '"');
+    return jrun_add(r, t.p + done, t.n - done) < 0 ? -1 : jrun_add(r, "\"", 1);
 }
 
-static void
-json_break(struct buf *out, const struct jjson *how, size_t depth)
+static int json_value(struct jrun *r, const struct jval *v,
+    const struct jjson *how, size_t depth);
+
+static int
+json_break(struct jrun *r, const struct jjson *how, size_t depth)
 {
     if (how->indent == SIZE_MAX)
-        return;
-    buf_addc(out, '\n');
-    for (size_t i = 0; i < depth * how->indent; i++)
-        buf_addc(out, ' ');
+        return 0;
+    return jrun_add(r, "\n", 1) < 0
+        ? -1
+        : jrun_repeat(r, (struct jtext){ " ", 1 }, depth * how->indent);
 }
 
-static int json_value(const struct jval *v, const struct jjson *how,
-    size_t depth, size_t most, struct buf *out);
+/* Append the comma and line break before member i of a list or object. */
+static int
+json_between(struct jrun *r, const struct jjson *how, size_t depth, size_t i)
+{
+    if (i > 0 && add_string(r, how->indent == SIZE_MAX ? ", " : ",") < 0)
+        return -1;
+    return json_break(r, how, depth);
+}
 
 static int
-json_list(const struct jlist *l, const struct jjson *how, size_t depth,
-    size_t most, struct buf *out)
+json_list(struct jrun *r, const struct jlist *l, const struct jjson *how,
+    size_t depth)
 {
-    buf_addc(out, '[');
-    for (size_t i = 0; i < l->n; i++) {
-        if (i > 0)
-            buf_adds(out, how->indent == SIZE_MAX ? ", " : ",");
-        json_break(out, how, depth + 1);
-        if (json_value(&l->v[i], how, depth + 1, most, out) < 0)
+    if (jrun_add(r, "[", 1) < 0)
+        return -1;
+    for (size_t i = 0; i < l->n; i++)
+        if (json_between(r, how, depth + 1, i) < 0 ||
+            json_value(r, &l->v[i], how, depth + 1) < 0)
             return -1;
-    }
-    if (l->n > 0)
-        json_break(out, how, depth);
-    buf_addc(out, ']');
-    return 0;
+    if (l->n > 0 && json_break(r, how, depth) < 0)
+        return -1;
+    return jrun_add(r, "]", 1);
 }
 
-/* Index of the name that follows name number `last` in sorted order; last
- * SIZE_MAX: of the first name. */
-static size_t
-next_name(const struct jdict *d, size_t last)
+static struct jkeyed *
+sorted_members(struct jrun *r, const struct jdict *d)
 {
-    size_t best = SIZE_MAX;
+    struct jkeyed *all = NULL;
 
-    for (size_t i = 0; i < d->n; i++) {
-        const struct jval v = { .kind = J_TEXT, .t = d->name[i] };
-
-        if (last != SIZE_MAX &&
-            jval_order(&v,
-                &(struct jval){ .kind = J_TEXT, .t = d->name[last] }) <= 0)
-            continue;
-        if (best == SIZE_MAX ||
-            jval_order(&v,
-                &(struct jval){ .kind = J_TEXT, .t = d->name[best] }) < 0)
-            best = i;
-    }
-    return best;
+    if (jrun_work(r, d->n) < 0 ||
+        (all = jrun_alloc(r, d->n + 1, sizeof *all)) == NULL)
+        return NULL;
+    for (size_t i = 0; i < d->n; i++)
+        all[i] =
+            (struct jkeyed){ jval_text(d->name[i].p, d->name[i].n), d->v[i] };
+    return jrun_sort(r, all, d->n, 0) < 0 ? NULL : all;
 }
 
 static int
-json_dict(const struct jdict *d, const struct jjson *how, size_t depth,
-    size_t most, struct buf *out)
+json_dict(struct jrun *r, const struct jdict *d, const struct jjson *how,
+    size_t depth)
 {
-    size_t at = SIZE_MAX;
+    struct jkeyed *all = NULL; /* in the order of the names, if how->sort */
 
-    buf_addc(out, '{');
-    for (size_t i = 0; i < d->n; i++) {
-        at = how->sort ? next_name(d, at) : i;
-        if (i > 0)
-            buf_adds(out, how->indent == SIZE_MAX ? ", " : ",");
-        json_break(out, how, depth + 1);
-        write_json_text(out, d->name[at], how->ascii);
-        buf_adds(out, ": ");
-        if (json_value(&d->v[at], how, depth + 1, most, out) < 0)
+    if (jrun_add(r, "{", 1) < 0 ||
+        (how->sort && (all = sorted_members(r, d)) == NULL))
+        return -1;
+    for (size_t i = 0; i < d->n; i++)
+        if (json_between(r, how, depth + 1, i) < 0 ||
+            quoted(r, all != NULL ? all[i].key.t : d->name[i], how->ascii) <
+                0 ||
+            add_string(r, ": ") < 0 ||
+            json_value(r, all != NULL ? &all[i].v : &d->v[i], how, depth + 1) <
+                0)
             return -1;
-    }
-    if (d->n > 0)
-        json_break(out, how, depth);
-    buf_addc(out, '}');
-    return 0;
+    if (d->n > 0 && json_break(r, how, depth) < 0)
+        return -1;
+    return jrun_add(r, "}", 1);
 }
 
 static int
-json_value(const struct jval *v, const struct jjson *how, size_t depth,
-    size_t most, struct buf *out)
+json_value(struct jrun *r, const struct jval *v, const struct jjson *how,
+    size_t depth)
 {
-    if (out->n > most || depth > JVAL_DEPTH)
+    if (depth > JRUN_VALUES)
+        return jrun_fail(r, "tojson of values that nest too deep");
+    if (jrun_work(r, 1) < 0)
         return -1;
     switch (v->kind) {
-    case J_NONE: buf_adds(out, "null"); return 0;
-    case J_BOOL: buf_adds(out, v->i ? "true" : "false"); return 0;
-    case J_INT: return jval_print(v, out);
-    case J_REAL: return isfinite(v->d) ? jval_print(v, out) : -1;
-    case J_TEXT: write_json_text(out, v->t, how->ascii); return 0;
+    case J_NONE: return add_string(r, "null");
+    case J_BOOL: return add_string(r, v->i ? "true" : "false");
+    case J_INT: return jrun_print(r, v);
+    case J_REAL:
+        if (!isfinite(v->d))
+            return add_string(r,
+                isnan(v->d)    ? "NaN"
+                    : v->d > 0 ? "Infinity"
+                               : "-Infinity");
+        return jrun_print(r, v);
+    case J_TEXT: return quoted(r, v->t, how->ascii);
     case J_LIST:
-    case J_TUPLE: return json_list(&v->list, how, depth, most, out);
-    case J_DICT: return json_dict(v->dict, how, depth, most, out);
-    default: return -1;
+    case J_TUPLE: return json_list(r, &v->list, how, depth);
+    case J_DICT: return json_dict(r, v->dict, how, depth);
+    default: return jrun_fail(r, "tojson of %s", jval_kind(v));
     }
 }
 
 int
-jval_json(const struct jval *v, const struct jjson *how, size_t most,
-    struct buf *out)
+jrun_json(struct jrun *r, const struct jval *v, const struct jjson *how)
 {
-    return json_value(v, how, 0, most, out);
+    return json_value(r, v, how, 0);
 }

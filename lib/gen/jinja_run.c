@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results of statements besides 0 and -1. */
-enum { RUN_BREAK = 1, RUN_CONTINUE };
-
 int
 jrun_fail(struct jrun *r, const char *fmt, ...)
 {
@@ -22,8 +19,20 @@ jrun_fail(struct jrun *r, const char *fmt, ...)
 int
 jrun_work(struct jrun *r, size_t n)
 {
-    r->work += n < JRUN_WORK ? n : JRUN_WORK;
-    return r->work <= JRUN_WORK ? 0 : jrun_fail(r, "takes too much time");
+    r->work += n < JINJA_WORK ? n : JINJA_WORK;
+    return r->work <= JINJA_WORK ? 0 : jrun_fail(r, "takes too much time");
+}
+
+int
+jrun_bytes(struct jrun *r, size_t n)
+{
+    return jrun_work(r, 1 + n / 16);
+}
+
+int
+jrun_names(struct jrun *r, size_t n, struct jtext name)
+{
+    return jrun_work(r, 1 + n * (1 + name.n / 64) / 4);
 }
 
 void *
@@ -36,92 +45,33 @@ jrun_alloc(struct jrun *r, size_t n, size_t size)
     return p;
 }
 
-int
-jrun_text(struct jrun *r, struct buf *b, struct jval *out)
-{
-    char *p = jrun_alloc(r, b->n + 1, 1);
-
-    if (p != NULL && b->n > 0)
-        memcpy(p, b->p, b->n);
-    *out = jval_text(p, b->n);
-    buf_release(b);
-    return p == NULL || jrun_work(r, out->t.n / 256) < 0 ? -1 : 0;
-}
-
-struct jval
-jrun_get(const struct jrun *r, struct jtext name)
-{
-    const struct jname *f;
-
-    for (size_t i = r->nvar; i > r->inner; i--)
-        if (jtext_equal(r->var[i - 1].name, name))
-            return r->var[i - 1].v;
-    for (size_t i = r->outer; i > 0; i--)
-        if (jtext_equal(r->var[i - 1].name, name))
-            return r->var[i - 1].v;
-    f = jname_find(jinja_functions, name);
-    if (f != NULL)
-        return (struct jval){ .kind = J_FUNCTION, .i = f->id };
-    return (struct jval){ .kind = J_UNDEFINED, .t = name };
-}
-
-int
-jrun_set(struct jrun *r, struct jtext name, struct jval v)
-{
-    for (size_t i = r->scope; i < r->nvar; i++)
-        if (jtext_equal(r->var[i].name, name)) {
-            r->var[i].v = v;
-            return 0;
-        }
-    r->var = xgrow(r->var, r->nvar, &r->cap, sizeof *r->var);
-    r->var[r->nvar++] = (struct jvariable){ name, v };
-    return 0;
-}
-
-/* Enter a scope; the result is for scope_leave. */
-static size_t
-scope_enter(struct jrun *r)
-{
-    const size_t before = r->scope;
-
-    if (before == 0)
-        r->top = r->nvar;
-    r->scope = r->nvar;
-    return before;
-}
-
-static void
-scope_leave(struct jrun *r, size_t before)
-{
-    r->nvar = r->scope;
-    r->scope = before;
-}
-
 static int
 list_of_names(struct jrun *r, const struct jdict *d, struct jlist *out)
 {
-    out->n = d->n;
-    if ((out->v = jrun_alloc(r, d->n + 1, sizeof *out->v)) == NULL)
+    if (jrun_work(r, d->n) < 0 ||
+        (out->v = jrun_alloc(r, d->n + 1, sizeof *out->v)) == NULL)
         return -1;
-    for (size_t i = 0; i < d->n; i++)
-        out->v[i] = jval_text(d->name[i].p, d->name[i].n);
-    return jrun_work(r, d->n);
+    for (; out->n < d->n; out->n++)
+        out->v[out->n] = jval_text(d->name[out->n].p, d->name[out->n].n);
+    return 0;
 }
 
 static int
 list_of_characters(struct jrun *r, struct jtext t, struct jlist *out)
 {
-    out->v = jrun_alloc(r, jtext_length(t) + 1, sizeof *out->v);
-    if (out->v == NULL)
+    const size_t n = jtext_length(t);
+
+    if (jrun_work(r, n) < 0 ||
+        (out->v = jrun_alloc(r, n + 1, sizeof *out->v)) == NULL)
         return -1;
     while (t.n > 0) {
-        const size_t n = jtext_at(t, 1);
+        const size_t len = jtext_at(t, 1);
 
-        out->v[out->n++] = jval_text(t.p, n);
-        t.p += n;
-        t.n -= n;
+        out->v[out->n++] = jval_text(t.p, len);
+        t.p += len;
+        t.n -= len;
     }
-    return jrun_work(r, out->n);
+    return 0;
 }
 
 int
@@ -146,13 +96,15 @@ set_targets(struct jrun *r, const struct jnode *target, const struct jval *v)
     size_t i = 0;
 
     if (target->kind == JN_MEMBER) {
-        const struct jval space = jrun_get(r, target->a->name);
+        struct jval space;
 
+        if (jrun_get(r, target->a->name, &space) < 0)
+            return -1;
         if (space.kind != J_SPACE)
             return jrun_fail(r, "a member of %s is set", jval_kind(&space));
-        if (jdict_set(&r->mem, space.dict, target->name, *v) < 0)
-            return jrun_fail(r, "needs too much memory");
-        return jrun_work(r, space.dict->n);
+        if (target->name.p[0] == '_')
+            return jrun_fail(r, "a member that begins with _ is set");
+        return jdict_set(r, space.dict, target->name, *v);
     }
     if (target->next == NULL)
         return jrun_set(r, target->name, *v);
@@ -161,7 +113,8 @@ set_targets(struct jrun *r, const struct jnode *target, const struct jval *v)
     for (; target != NULL && i < all.n; target = target->next, i++) {
         if (target->kind == JN_MEMBER)
             return jrun_fail(r, "members are set one at a time here");
-        jrun_set(r, target->name, all.v[i]);
+        if (jrun_set(r, target->name, all.v[i]) < 0)
+            return -1;
     }
     if (target != NULL || i < all.n)
         return jrun_fail(r, "%zu values are for another number of variables",
@@ -178,7 +131,7 @@ filter_loop(struct jrun *r, const struct jnode *n, struct jlist *all)
     int k = kept == NULL ? -1 : 0;
 
     for (size_t i = 0; i < all->n && k == 0; i++) {
-        const size_t before = scope_enter(r);
+        const size_t before = jrun_scope_enter(r);
 
         k = set_targets(r, n->a, &all->v[i]) < 0 ||
                 jrun_eval(r, n->filter, &is) < 0
@@ -186,9 +139,36 @@ filter_loop(struct jrun *r, const struct jnode *n, struct jlist *all)
             : 0;
         if (k == 0 && jval_true(&is))
             kept[count++] = all->v[i];
-        scope_leave(r, before);
+        jrun_scope_leave(r, before);
     }
     *all = (struct jlist){ kept, count };
+    return k;
+}
+
+/* Run a list of statements in a scope of its own. */
+static int
+run_scope(struct jrun *r, const struct jnode *list)
+{
+    const size_t before = jrun_scope_enter(r);
+    const int k = jrun_body(r, list);
+
+    jrun_scope_leave(r, before);
+    return k;
+}
+
+/* Run a loop once, for its element number loop->at.  Returns as jrun_body
+ * does. */
+static int
+run_turn(struct jrun *r, const struct jnode *n, const struct jloop *loop)
+{
+    const size_t before = jrun_scope_enter(r);
+    int k = -1;
+
+    if (jrun_set(r, (struct jtext){ "loop", 4 },
+            (struct jval){ .kind = J_LOOP, .loop = loop }) == 0 &&
+        set_targets(r, n->a, &loop->list.v[loop->at]) == 0)
+        k = jrun_body(r, n->c);
+    jrun_scope_leave(r, before);
     return k;
 }
 
@@ -197,26 +177,21 @@ run_for(struct jrun *r, const struct jnode *n)
 {
     /* in r->mem, as a variable may outlive the loop */
     struct jloop *loop = jrun_alloc(r, 1, sizeof *loop);
+    int k = 0, whole = 0; /* a turn went to its end */
     struct jval v;
-    int k = 0;
 
     if (loop == NULL || jrun_eval(r, n->b, &v) < 0 ||
         jrun_elements(r, &v, &loop->list) < 0 ||
         (n->filter != NULL && filter_loop(r, n, &loop->list) < 0))
         return -1;
-    for (; loop->at < loop->list.n && k != -1 && k != RUN_BREAK; loop->at++) {
-        const size_t before = scope_enter(r);
-
-        jrun_set(r, (struct jtext){ "loop", 4 },
-            (struct jval){ .kind = J_LOOP, .loop = loop });
-        k = set_targets(r, n->a, &loop->list.v[loop->at]);
-        if (k == 0)
-            k = jrun_body(r, n->c);
-        scope_leave(r, before);
+    for (size_t i = 0; i < loop->list.n && k != JRUN_BREAK; i++) {
+        loop->at = i;
+        if ((k = run_turn(r, n, loop)) == -1)
+            return -1;
+        whole |= k == 0;
     }
-    if (k == 0 && loop->list.n == 0)
-        return jrun_body(r, n->d);
-    return k == -1 ? -1 : 0;
+    /* jinja2 runs the else branch also if break or continue ended each turn */
+    return whole ? 0 : run_scope(r, n->d);
 }
 
 static int
@@ -243,43 +218,73 @@ run_print(struct jrun *r, const struct jnode *n)
     if (jrun_eval(r, n->a, &v) < 0)
         return -1;
     r->line = n->line;
-    if (jval_print(&v, r->out) < 0)
-        return jrun_fail(r, "%s is printed: tojson can", jval_kind(&v));
-    return 0;
+    return jrun_print(r, &v);
 }
 
-/* Run a block in a scope of its own, and print its text to *to. */
+/* Run a block in a scope of its own and set *out to its text, through its
+ * filters if it has some.  Returns as jrun_body does: a jump out of the block
+ * drops the text. */
 static int
-run_apart(struct jrun *r, const struct jnode *body, struct buf *to)
+run_apart(struct jrun *r, const struct jnode *n, struct jval *out)
 {
-    struct buf *out = r->out;
-    const size_t before = scope_enter(r);
-    int k;
+    const size_t from = jrun_begin(r);
+    const int k = run_scope(r, n->c);
 
-    r->out = to;
-    k = jrun_body(r, body);
-    r->out = out;
-    scope_leave(r, before);
-    return k;
+    if (k == -1 || jrun_end(r, from, out) < 0)
+        return -1;
+    if (k != 0 || n->filter == NULL)
+        return k;
+    r->block = *out;
+    return jrun_eval(r, n->filter, out);
 }
 
 static int
 run_set(struct jrun *r, const struct jnode *n)
 {
-    struct buf text = { 0 };
     struct jval v;
+    int k;
 
-    if (n->b != NULL) {
-        if (jrun_eval(r, n->b, &v) < 0)
-            return -1;
-        r->line = n->line;
-        return set_targets(r, n->a, &v);
-    }
-    if (run_apart(r, n->c, &text) < 0) {
-        buf_release(&text);
+    if (n->b == NULL && (k = run_apart(r, n, &v)) != 0)
+        return k;
+    if (n->b != NULL && jrun_eval(r, n->b, &v) < 0)
         return -1;
-    }
-    return jrun_text(r, &text, &v) < 0 ? -1 : set_targets(r, n->a, &v);
+    r->line = n->line;
+    return set_targets(r, n->a, &v);
+}
+
+static int
+run_filter(struct jrun *r, const struct jnode *n)
+{
+    struct jval v;
+    const int k = run_apart(r, n, &v);
+
+    return k != 0 ? k : jrun_print(r, &v);
+}
+
+/* The values are evaluated before the first of the variables is set. */
+static int
+run_with(struct jrun *r, const struct jnode *n)
+{
+    const size_t before = r->scope;
+    struct jlist all = { NULL, 0 };
+    size_t i = 0;
+    int k = 0;
+
+    for (const struct jnode *a = n->a; a != NULL; a = a->next)
+        all.n++;
+    if ((all.v = jrun_alloc(r, all.n + 1, sizeof *all.v)) == NULL)
+        return -1;
+    for (const struct jnode *a = n->a; a != NULL; a = a->next)
+        if (jrun_eval(r, a->a, &all.v[i++]) < 0)
+            return -1;
+    jrun_scope_enter(r);
+    i = 0;
+    for (const struct jnode *a = n->a; a != NULL && k == 0; a = a->next)
+        k = jrun_set(r, a->name, all.v[i++]);
+    if (k == 0)
+        k = jrun_body(r, n->c);
+    jrun_scope_leave(r, before);
+    return k;
 }
 
 static int
@@ -288,7 +293,7 @@ run_generation(struct jrun *r, const struct jnode *n)
     struct jinja_out *o = r->result;
     const size_t from = r->out->n;
 
-    if (run_apart(r, n->c, r->out) < 0)
+    if (run_scope(r, n->c) < 0)
         return -1;
     if (r->out->n > from) {
         o->span = xgrow_pow2(o->span, o->nspan, sizeof *o->span);
@@ -301,17 +306,20 @@ static int
 run_statement(struct jrun *r, const struct jnode *n)
 {
     switch (n->kind) {
-    case JN_DATA: buf_add(r->out, n->name.p, n->name.n); return 0;
+    case JN_DATA: return jrun_add(r, n->name.p, n->name.n);
     case JN_PRINT: return run_print(r, n);
     case JN_IF: return run_if(r, n);
     case JN_FOR: return run_for(r, n);
     case JN_SET: return run_set(r, n);
+    case JN_WITH: return run_with(r, n);
+    case JN_FILTERED: return run_filter(r, n);
+    case JN_CALLED: return jrun_call_block(r, n);
     case JN_MACRO:
         return jrun_set(r, n->name,
             (struct jval){ .kind = J_MACRO, .macro = n });
     case JN_GENERATION: return run_generation(r, n);
-    case JN_BREAK: return RUN_BREAK;
-    default: return RUN_CONTINUE;
+    case JN_BREAK: return JRUN_BREAK;
+    default: return JRUN_CONTINUE;
     }
 }
 
@@ -325,8 +333,6 @@ jrun_body(struct jrun *r, const struct jnode *list)
     for (; list != NULL && k == 0; list = list->next) {
         r->line = list->line;
         k = jrun_work(r, 1) < 0 ? -1 : run_statement(r, list);
-        if (k != -1 && r->out->n > JRUN_OUTPUT)
-            k = jrun_fail(r, "prints too much");
     }
     r->depth--;
     return k;
@@ -336,26 +342,23 @@ int
 jinja_render(const struct jinja *t, const json_t *variables,
     const struct tm *now, struct jinja_out *out, struct err *e)
 {
-    struct jrun r = { .mem.most = JRUN_MEMORY,
+    struct jrun r = { .mem.most = JINJA_MEMORY,
         .out = &out->text,
         .result = out,
         .now = now,
         .e = e };
-    const char *name;
-    json_t *j;
     struct jval v;
-    int k = 0;
+    int k = -1;
 
     *out = (struct jinja_out){ 0 };
-    json_object_foreach((json_t *)(uintptr_t)variables, name, j)
-    {
-        if (k == 0 && (k = jval_of_json(&r.mem, j, &v)) < 0)
-            jrun_fail(&r, "the messages are too large");
-        jrun_set(&r, (struct jtext){ name, strlen(name) }, v);
-    }
     buf_reserve(&out->text, 1);
-    if (k == 0)
+    r.frame = &r.top;
+    if (jval_of_json(&r.mem, variables, &v) < 0) {
+        jrun_fail(&r, "the messages are too large");
+    } else {
+        r.given = *v.dict;
         k = jrun_body(&r, t->body);
+    }
     free(r.var);
     jmem_release(&r.mem);
     return k < 0 ? -1 : 0;

@@ -1,7 +1,13 @@
 /*
- * A template at work.  jinja_run.c has statements and rendering, jinja_eval.c
- * expressions, jinja_call.c calls of functions and macros, jinja_filter.c
- * filters and tests, jinja_method.c methods.
+ * A template at work.  jinja_run.c has statements and rendering, jinja_name.c
+ * variables, jinja_eval.c expressions, jinja_call.c calls of functions and
+ * macros, jinja_filter.c filters and tests, jinja_method.c methods,
+ * jinja_text.c operations on texts, jinja_order.c comparisons and sorting,
+ * jinja_print.c the making of texts.
+ *
+ * Work is counted in steps.  An operation counts its steps by jrun_work or
+ * jrun_bytes before it takes them, and takes memory only by jrun_alloc and
+ * jrun_add, which refuse what is beyond the bounds of jinja.h.
  */
 #ifndef GEN_JINJA_RUN_H
 #define GEN_JINJA_RUN_H
@@ -9,29 +15,45 @@
 #include "gen/jinja.h"
 #include "gen/jinja_node.h"
 
-#define JRUN_DEPTH 400 /* nested expressions, statements, macros */
-#define JRUN_WORK ((size_t)20 << 20) /* values that may be visited */
-#define JRUN_MEMORY ((size_t)256 << 20)
-#define JRUN_OUTPUT ((size_t)64 << 20)
+#define JRUN_DEPTH 400  /* nested expressions, statements, macros */
+#define JRUN_VALUES 200 /* nested values that are compared or printed */
+#define JRUN_SHOWN 80   /* bytes of a name in an error, at most */
 
 struct jvariable {
     struct jtext name;
     struct jval v;
 };
 
+/* The variables that can be seen: [from,to), or up to the last one if the frame
+ * is the current one; then those of the frame `up`. */
+struct jframe {
+    const struct jframe *up;
+    size_t from, to;
+};
+/* The block of a call statement, which a macro runs by caller(). */
+struct jcaller {
+    const struct jnode *node;
+    const struct jframe *frame; /* NULL: the statement has ended */
+};
+
 struct jrun {
     struct jmem mem;
-    struct buf *out; /* where text is printed now */
+    /* Text that is printed; after it, the texts that are being made now, each
+     * at the end of the one around it. */
+    struct buf *out;
+    int making; /* texts that are being made */
     struct jinja_out *result;
+    struct jdict given; /* variables of jinja_render's caller */
     /* The template's variables, then those of each scope entered, the innermost
      * scope last. */
     struct jvariable *var;
     size_t nvar, cap;
-    size_t scope; /* index of the innermost scope's first variable */
-    size_t outer; /* a macro sees the variables [0,outer) and [inner,nvar) */
-    size_t inner;
-    size_t top; /* number of the template's variables when the outermost scope
-                 * was entered */
+    size_t scope;       /* index of the innermost scope's first variable */
+    struct jframe root; /* the template's variables when the outermost scope was
+                         * entered, which macros see */
+    struct jframe top;  /* all variables outside macros */
+    struct jframe *frame;
+    struct jval block; /* text of the block that a filter is applied to */
     int depth, line;
     size_t work;
     const struct tm *now;
@@ -41,28 +63,77 @@ struct jrun {
 /* Set the error to "line N: why"; returns -1. */
 int jrun_fail(struct jrun *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Count n values visited.  -1: too many. */
+/* Bytes of t that an error shows. */
+int jrun_shown(struct jtext t);
+/* Count n steps, each of which visits a value.  -1: too many. */
 int jrun_work(struct jrun *r, size_t n);
+/* Count the steps of reading or writing n bytes: one in 16 bytes. */
+int jrun_bytes(struct jrun *r, size_t n);
+/* Count the steps of comparing a name with n others: one in 4 short names. */
+int jrun_names(struct jrun *r, size_t n, struct jtext name);
 /* As jmem_alloc; NULL: the error is set to "needs too much memory". */
 void *jrun_alloc(struct jrun *r, size_t n, size_t size);
-/* Copy *b to *out, a text, and release b.  -1: no memory. */
-int jrun_text(struct jrun *r, struct buf *b, struct jval *out);
 
-/* Variables.  jrun_get of an undefined name returns J_UNDEFINED with the
- * name. */
-struct jval jrun_get(const struct jrun *r, struct jtext name);
+/* Making a text: jrun_begin, any number of jrun_add and others that append to
+ * the text, and jrun_end with the result of jrun_begin, which sets *out to the
+ * text. */
+size_t jrun_begin(struct jrun *r);
+int jrun_add(struct jrun *r, const char *p, size_t n);
+int jrun_repeat(struct jrun *r, struct jtext t, size_t times);
+int jrun_end(struct jrun *r, size_t from, struct jval *out);
+/* Append v as Python's str() prints it.  -1: v is no text, number, bool, none
+ * or undefined, or there is no room. */
+int jrun_print(struct jrun *r, const struct jval *v);
+/* Append v as it is added to Markup: escaped unless it is Markup itself. */
+int jrun_escape(struct jrun *r, const struct jval *v);
+/* Append v as Python's json.dumps writes it.  indent SIZE_MAX: in one line. */
+struct jjson {
+    size_t indent;
+    int ascii, sort;
+};
+int jrun_json(struct jrun *r, const struct jval *v, const struct jjson *how);
+
+/* Variables, in jinja_name.c.  jrun_get of an undefined name sets *out to
+ * J_UNDEFINED with the name.  scope_enter's result is for scope_leave. */
+int jrun_get(struct jrun *r, struct jtext name, struct jval *out);
 int jrun_set(struct jrun *r, struct jtext name, struct jval v);
+size_t jrun_scope_enter(struct jrun *r);
+void jrun_scope_leave(struct jrun *r, size_t before);
+/* Member of a dict or namespace; *m NULL: there is none. */
+int jdict_get(struct jrun *r, const struct jdict *d, struct jtext name,
+    const struct jval **m);
+int jdict_set(struct jrun *r, struct jdict *d, struct jtext name,
+    struct jval v);
 
 /* Values of expressions.  All return 0; -1: the error is set. */
 int jrun_eval(struct jrun *r, const struct jnode *n, struct jval *out);
-/* Member of an object, namespace or loop; undefined if there is none. */
+/* v.name as jinja2 has it: Python's attributes come before an object's members.
+ * Undefined if there is none. */
 int jrun_member(struct jrun *r, const struct jval *v, struct jtext name,
+    struct jval *out);
+/* v[i] as jinja2 has it: an object's members come before attributes. */
+int jrun_item(struct jrun *r, const struct jval *v, const struct jval *i,
     struct jval *out);
 /* Set *out to the elements of a list, the names of an object or the characters
  * of a text; undefined: no elements. */
 int jrun_elements(struct jrun *r, const struct jval *v, struct jlist *out);
+
+/* Comparisons, in jinja_order.c. */
+int jrun_equal(struct jrun *r, const struct jval *a, const struct jval *b,
+    int *is);
+/* Set *order to -1, 0 or 1; to 2 if the numbers have no order (NaN). */
+int jrun_order(struct jrun *r, const struct jval *a, const struct jval *b,
+    int *order);
 int jrun_compare(struct jrun *r, int op, const struct jval *a,
     const struct jval *b, int *is);
+/* Sort by keys, equal keys in the order in which they stand. */
+struct jkeyed {
+    struct jval key, v;
+};
+int jrun_sort(struct jrun *r, struct jkeyed *a, size_t n, int reverse);
+/* The filters that compare: sort, dictsort, unique, min, max. */
+int jrun_sorted(struct jrun *r, int id, const struct jval *v,
+    const struct jval *const *slot, struct jval *out);
 
 /* Values of a call's arguments, by position and by name. */
 #define JARGS 16
@@ -77,8 +148,8 @@ int jrun_arguments(struct jrun *r, const struct jnode *list, struct jargs *a);
 int jrun_bind(struct jrun *r, const struct jname *row, const struct jargs *a,
     const struct jval *slot[JNAME_PARAMS]);
 int jrun_call(struct jrun *r, const struct jnode *n, struct jval *out);
-int jrun_macro(struct jrun *r, const struct jnode *macro, const struct jargs *a,
-    struct jval *out);
+/* The call of a call statement, whose block the called macro may run. */
+int jrun_call_block(struct jrun *r, const struct jnode *n);
 
 /* Filters, tests and methods; row->id says which. */
 int jrun_filter(struct jrun *r, const struct jname *row, const struct jval *v,
@@ -87,22 +158,48 @@ int jrun_test(struct jrun *r, const struct jname *row, const struct jval *v,
     const struct jval *arg, int *is);
 int jrun_method(struct jrun *r, const struct jname *row, const struct jval *v,
     const struct jval *const *slot, struct jval *out);
+/* Member `path` of v, for a filter's attribute=: names and indices with dots
+ * between them. */
+int jrun_attribute(struct jrun *r, const struct jval *v,
+    const struct jval *path, struct jval *out);
 
-/* Methods that filters use too.  chars: characters to strip; NULL: white space.
- * sides: 1 the beginning, 2 the end, 3 both. */
+/* Operations on texts, in jinja_text.c.  A text made from Markup is not Markup
+ * here; jrun_method makes it so. */
+/* Set *at to the offset at which `part` first occurs in t at byte `from` or
+ * later, jtext_last to that of the last one that ends at byte `end` or before;
+ * SIZE_MAX: nowhere. */
+int jtext_search(struct jrun *r, struct jtext t, struct jtext part, size_t from,
+    size_t *at);
+int jtext_last(struct jrun *r, struct jtext t, struct jtext part, size_t end,
+    size_t *at);
+/* chars: characters to strip; NULL: white space.  sides: 1 the beginning, 2 the
+ * end, 3 both. */
 int jtext_strip(struct jrun *r, struct jtext t, const struct jval *chars,
     int sides, struct jval *out);
-enum jcase { JCASE_UPPER, JCASE_LOWER, JCASE_CAPITAL };
+enum jcase {
+    JCASE_UPPER,
+    JCASE_LOWER,
+    JCASE_CAPITAL,
+    JCASE_TITLE, /* Python's method: letters after other characters */
+    JCASE_WORDS  /* the filter title: what follows a space, - or bracket */
+};
 int jtext_case(struct jrun *r, struct jtext t, enum jcase how,
     struct jval *out);
+/* escapes: 1: what is put in is escaped, as Markup does. */
 int jtext_replace(struct jrun *r, struct jtext t,
-    const struct jval *const *slot, struct jval *out);
-/* Join the elements of v, as str() prints them. */
+    const struct jval *const *slot, int escapes, struct jval *out);
+/* Join the elements of v, as str() prints them or as Markup takes them. */
 int jtext_join(struct jrun *r, struct jtext between, const struct jval *v,
+    int escapes, struct jval *out);
+int jtext_indent(struct jrun *r, struct jtext t, const struct jval *const *slot,
+    struct jval *out);
+int jtext_format(struct jrun *r, const struct jval *t, const struct jargs *a,
     struct jval *out);
 int jdict_items(struct jrun *r, const struct jval *v, struct jval *out);
 
-/* Statements. */
+/* Run a list of statements.  Returns 0, -1, or JRUN_BREAK or JRUN_CONTINUE if
+ * such a statement ended it. */
+enum { JRUN_BREAK = 1, JRUN_CONTINUE };
 int jrun_body(struct jrun *r, const struct jnode *list);
 
 #endif

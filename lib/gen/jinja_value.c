@@ -1,9 +1,8 @@
 /* Values of templates; see jinja_value.h. */
 #include "gen/jinja_value.h"
 
-#include "base/utf8.h"
+#include "text/unicode.h"
 
-#include <math.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,37 +109,12 @@ jtext_at(struct jtext t, size_t i)
 }
 
 size_t
-jtext_search(struct jtext t, struct jtext part, size_t from)
-{
-    if (part.n == 0)
-        return from <= t.n ? from : SIZE_MAX;
-    while (from < t.n && t.n - from >= part.n) {
-        const char *p = memchr(t.p + from, part.p[0], t.n - from - part.n + 1);
-
-        if (p == NULL)
-            break;
-        if (memcmp(p, part.p, part.n) == 0)
-            return (size_t)(p - t.p);
-        from = (size_t)(p - t.p) + 1;
-    }
-    return SIZE_MAX;
-}
-
-static int
-white_space(uint32_t c)
-{
-    return (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20) || c == 0x85 ||
-        c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
-        c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
-}
-
-size_t
 jtext_leading(struct jtext t)
 {
     const unsigned char *p = (const unsigned char *)t.p;
     size_t at = 0, len;
 
-    while (at < t.n && white_space(utf8_next(p + at, p + t.n, &len)))
+    while (at < t.n && uni_python_space(utf8_next(p + at, p + t.n, &len)))
         at += len;
     return at;
 }
@@ -156,7 +130,7 @@ jtext_trailing(struct jtext t)
 
         while (at > 0 && (p[at] & 0xc0) == 0x80)
             at--;
-        if (!white_space(utf8_next(p + at, p + end, &len)))
+        if (!uni_python_space(utf8_next(p + at, p + end, &len)))
             break;
         end = at;
     }
@@ -168,7 +142,8 @@ jval_kind(const struct jval *v)
 {
     static const char *const name[J_KINDS] = { "an undefined value", "none",
         "a bool", "a whole number", "a number", "a text", "a list", "a tuple",
-        "an object", "a namespace", "a loop", "a macro", "a function" };
+        "an object", "a namespace", "a loop", "a macro", "a caller",
+        "a function", "a method" };
 
     return name[v->kind];
 }
@@ -200,123 +175,6 @@ double
 jval_real(const struct jval *v)
 {
     return v->kind == J_REAL ? v->d : (double)v->i;
-}
-
-static int equal_values(const struct jval *a, const struct jval *b,
-    size_t depth, size_t *work);
-
-static int
-equal_lists(const struct jlist *a, const struct jlist *b, size_t depth,
-    size_t *work)
-{
-    if (a->n != b->n)
-        return 0;
-    for (size_t i = 0; i < a->n; i++)
-        if (!equal_values(&a->v[i], &b->v[i], depth + 1, work))
-            return 0;
-    return 1;
-}
-
-static int
-equal_dicts(const struct jdict *a, const struct jdict *b, size_t depth,
-    size_t *work)
-{
-    if (a->n != b->n)
-        return 0;
-    for (size_t i = 0; i < a->n; i++) {
-        const struct jval *v = jdict_get(b, a->name[i]);
-
-        *work += b->n;
-        if (v == NULL || !equal_values(&a->v[i], v, depth + 1, work))
-            return 0;
-    }
-    return 1;
-}
-
-static int
-equal_values(const struct jval *a, const struct jval *b, size_t depth,
-    size_t *work)
-{
-    (*work)++;
-    if (depth > JVAL_DEPTH)
-        *work = SIZE_MAX / 2;
-    if (*work >= SIZE_MAX / 2)
-        return 0;
-    if (jval_is_number(a) && jval_is_number(b))
-        return a->kind != J_REAL && b->kind != J_REAL
-            ? a->i == b->i
-            : jval_real(a) == jval_real(b);
-    if (a->kind != b->kind)
-        return 0;
-    switch (a->kind) {
-    case J_TEXT: *work += a->t.n / 64; return jtext_equal(a->t, b->t);
-    case J_LIST:
-    case J_TUPLE: return equal_lists(&a->list, &b->list, depth, work);
-    case J_DICT: return equal_dicts(a->dict, b->dict, depth, work);
-    case J_SPACE: return a->dict == b->dict;
-    case J_LOOP: return a->loop == b->loop;
-    case J_MACRO: return a->macro == b->macro;
-    case J_FUNCTION: return a->i == b->i;
-    default: return 1;
-    }
-}
-
-int
-jval_equal(const struct jval *a, const struct jval *b, size_t *work)
-{
-    return equal_values(a, b, 0, work);
-}
-
-int
-jval_order(const struct jval *a, const struct jval *b)
-{
-    if (a->kind == J_TEXT) {
-        const size_t n = a->t.n < b->t.n ? a->t.n : b->t.n;
-        const int d = n > 0 ? memcmp(a->t.p, b->t.p, n) : 0;
-
-        return d != 0 ? (d > 0) - (d < 0)
-                      : (a->t.n > b->t.n) - (a->t.n < b->t.n);
-    }
-    if (a->kind != J_REAL && b->kind != J_REAL)
-        return (a->i > b->i) - (a->i < b->i);
-    if (isnan(jval_real(a)) || isnan(jval_real(b)))
-        return -2;
-    return (jval_real(a) > jval_real(b)) - (jval_real(a) < jval_real(b));
-}
-
-const struct jval *
-jdict_get(const struct jdict *d, struct jtext name)
-{
-    for (size_t i = 0; i < d->n; i++)
-        if (jtext_equal(d->name[i], name))
-            return &d->v[i];
-    return NULL;
-}
-
-int
-jdict_set(struct jmem *m, struct jdict *d, struct jtext name, struct jval v)
-{
-    for (size_t i = 0; i < d->n; i++)
-        if (jtext_equal(d->name[i], name)) {
-            d->v[i] = v;
-            return 0;
-        }
-    if (d->n == d->cap) {
-        const size_t cap = 2 * d->cap + 4;
-        struct jtext *names = jmem_alloc(m, cap, sizeof *names);
-        struct jval *values = jmem_alloc(m, cap, sizeof *values);
-
-        if (names == NULL || values == NULL)
-            return -1;
-        if (d->n > 0) {
-            memcpy(names, d->name, d->n * sizeof *names);
-            memcpy(values, d->v, d->n * sizeof *values);
-        }
-        *d = (struct jdict){ names, values, d->n, cap };
-    }
-    d->name[d->n] = name;
-    d->v[d->n++] = v;
-    return 0;
 }
 
 static int

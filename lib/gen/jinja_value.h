@@ -1,4 +1,5 @@
-/* Values of a Jinja template and their memory.  jinja_print.c prints them. */
+/* Values of a Jinja template and their memory.  What takes time in proportion
+ * to a value's size is in jinja_run.h, where it is counted. */
 #ifndef GEN_JINJA_VALUE_H
 #define GEN_JINJA_VALUE_H
 
@@ -35,7 +36,9 @@ enum jkind {
     J_SPACE,    /* a namespace: as a dict, but its members can be set */
     J_LOOP,     /* the variable `loop` */
     J_MACRO,    /* macro */
+    J_CALLER,   /* caller: the block of a call statement */
     J_FUNCTION, /* i: enum jfunction */
+    J_METHOD,   /* text: a name that Python has a method for; not called */
     J_KINDS
 };
 
@@ -59,6 +62,7 @@ struct jloop {
 };
 struct jval {
     enum jkind kind;
+    int safe; /* J_TEXT: 1: Markup, which escapes what is added to it */
     union {
         int64_t i;
         double d;
@@ -67,6 +71,7 @@ struct jval {
         struct jdict *dict;
         const struct jloop *loop;
         const struct jnode *macro;
+        const struct jcaller *caller;
     };
 };
 
@@ -81,9 +86,6 @@ size_t jtext_length(struct jtext t);
 /* Offset of the byte at which character i begins; t.n: i is the number of
  * characters or more. */
 size_t jtext_at(struct jtext t, size_t i);
-/* Offset at which `part` first occurs in t at byte `from` or later; SIZE_MAX:
- * nowhere. */
-size_t jtext_search(struct jtext t, struct jtext part, size_t from);
 /* Bytes of the white space, as Python's str.isspace has it, at the beginning
  * (jtext_leading) or the end (jtext_trailing) of t. */
 size_t jtext_leading(struct jtext t);
@@ -94,35 +96,7 @@ const char *jval_kind(const struct jval *v);
 int jval_true(const struct jval *v);
 int jval_is_number(const struct jval *v);
 double jval_real(const struct jval *v);
-/* Are *a and *b equal, as Python's == says?  *work grows by the values visited,
- * and becomes SIZE_MAX / 2 if the values nest deeper than
- * JVAL_DEPTH. */
-#define JVAL_DEPTH 200
-int jval_equal(const struct jval *a, const struct jval *b, size_t *work);
-/* Compare numbers or texts: -1, 0 or 1; -2: they have no order (NaN). */
-int jval_order(const struct jval *a, const struct jval *b);
-
-/* Member of a dict or namespace; NULL: there is none. */
-const struct jval *jdict_get(const struct jdict *d, struct jtext name);
-/* Set a member.  -1: no memory. */
-int jdict_set(struct jmem *m, struct jdict *d, struct jtext name,
-    struct jval v);
-
 /* Convert j to a value, which points into j's texts.  -1: no memory. */
 int jval_of_json(struct jmem *m, const json_t *j, struct jval *out);
-
-/* Append v as Python's str() prints it.  -1: it is no text, number, bool, none
- * or undefined. */
-int jval_print(const struct jval *v, struct buf *out);
-
-/* How tojson writes. */
-struct jjson {
-    size_t indent; /* SIZE_MAX: all in one line */
-    int ascii, sort;
-};
-/* Append v as Python's json.dumps writes it.  -1: v has no JSON or nests deeper
- * than JVAL_DEPTH, or *out would exceed `most` bytes. */
-int jval_json(const struct jval *v, const struct jjson *how, size_t most,
-    struct buf *out);
 
 #endif

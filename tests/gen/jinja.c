@@ -1,5 +1,6 @@
 /* Chat templates of published models, and each part of the language, rendered
  * as jinja2 renders them; scripts/oracle/chat.py wrote the golden files. */
+#include "base/clock.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -9,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define GOLDEN "tests/golden/chat"
 
@@ -137,17 +139,21 @@ one_line(const char *s)
     return line;
 }
 
-/* Each part of the language, in a template of one line.  What jinja2 refuses is
- * refused. */
+/* Each part of the language, in a template of one line, and random templates.
+ * What jinja2 refuses is refused. */
 static void
-test_snippets(void)
+test_snippets(const char *path)
 {
     struct err e;
-    json_t *all = js_load(GOLDEN "/snippets.json", JS_MAX, &e);
+    json_t *all = js_load(path, JS_MAX, &e);
     const json_t *cases = json_object_get(all, "cases");
-    json_t *v = json_pack("{s:O, s:n, s:b}", "messages",
-        json_object_get(all, "messages"), "tools", "add_generation_prompt", 0);
+    json_t *v = json_object_get(all, "variables") != NULL
+        ? json_incref(json_object_get(all, "variables"))
+        : json_pack("{s:O, s:n, s:b}", "messages",
+              json_object_get(all, "messages"), "tools",
+              "add_generation_prompt", 0);
 
+    ok(json_array_size(cases) > 90, "%s has more than 90 templates", path);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         json_t *c = json_array_get(cases, i);
         const json_t *text = json_object_get(c, "template");
@@ -158,7 +164,7 @@ test_snippets(void)
 
         if (json_object_get(c, "refused") != NULL)
             json_object_set_new(c, "refused", json_string(""));
-        ok(as_wanted(r, &out, &e, c), "jinja2 agrees about %s",
+        ok(as_wanted(r, &out, &e, c), "jinja2 agrees about %zu, %s", i,
             one_line(json_string_value(text)));
         jinja_out_release(&out);
         jinja_free(t);
@@ -191,12 +197,20 @@ test_refusals(void)
 {
     static const struct {
         const char *template, *says;
-    } t[] = { { "\n{% raw %}{% endraw %}", "line 2: the statement \"raw\"" },
+    } t[] = { { "\n{% do x %}", "line 2: the statement \"do\"" },
         { "{% include 'x' %}", "\"include\"" },
-        { "{% filter upper %}{% endfilter %}", "\"filter\"" },
         { "{{ 1 | xmlattr }}", "filter \"xmlattr\"" },
         { "{{ 1 is sameas 1 }}", "test \"sameas\"" },
-        { "{{ 'x'.title() }}", "method \"title\"" },
+        { "{{ 'x'.center(9) }}", "method \"center\"" },
+        { "{% filter center %}{% endfilter %}", "filter \"center\"" },
+        { "{{ [3]|map('center')|list }}", "map" },
+        { "{{ [3]|select('lower')|list }}", "test \"lower\"" },
+        { "{% macro f() %}{{ varargs }}{% endmacro %}", "varargs" },
+        { "{{ joiner is defined }}", "function \"joiner\"" },
+        { "{{ '{:>9}'.format(1) }}", "{:>9}" },
+        { "{{ '%s' % 1 }}", "a text % a whole number" },
+        { "{{ [[1, 2], [1, 3]]|sort(attribute='0,1') }}", "several" },
+        { "{{ [(1, 2)]|unique|list }}", "unique of a tuple" },
         { "{{ cycler(1) }}", "function \"cycler\"" },
         { "{{ strftime_now(1) }}", "takes a text" },
         { "{{ {1: 2} }}", "whole number as a name" },
@@ -207,6 +221,8 @@ test_refusals(void)
             "macro inside a loop" },
         { "{% macro f() %}{% generation %}{% endgeneration %}{% endmacro %}",
             "generation inside a macro" },
+        { "{% with %}{% macro f() %}{% endmacro %}{% endwith %}",
+            "macro inside a loop" },
         { "{{ 'x'.__class__() }}", "\"__class__\"" },
         { "{{ {'a': 1}.items }}", "\"items\" is not called" },
         { "{{ 'é'|upper }}", "ASCII" } };
@@ -281,7 +297,43 @@ test_limits(void)
             "too much time", "a comparison of lists in lists" },
         { "{% set x = 'xxxxxxxxxxxxxxxx' * 65536 %}{% for i in range(99) %}"
           "{{ x }}{% endfor %}",
-            "prints too much", "output of 100 MB" } };
+            "prints too much", "output of 100 MB" },
+        { "{% set a = 'a' * 4000000 %}{{ 'a' * 2000000 ~ 'b' in a }}",
+            "too much time", "a text searched in a longer one" },
+        { "{% set a = 'a' * 4000000 %}{% set b = 'a' * 2000000 ~ 'b' %}"
+          "{{ a.replace(b, 'c') }}",
+            "too much time", "a text to replace in a longer one" },
+        { "{% set a = 'a' * 4000000 %}{% set b = 'a' * 2000000 ~ 'b' %}"
+          "{{ a.rsplit(b) }}",
+            "too much time", "a text to split at, from the end" },
+        { "{% set a = 'a' * 4000000 %}{% set b = 'b' * 4000000 ~ 'a' %}"
+          "{{ a.strip(b) }}",
+            "too much time", "many characters to strip" },
+        { "{{ 'a' * 268435456 }}", "too much memory", "a text of 256 MiB" },
+        { "{{ ('a\n' * 99999)|indent(99999) }}", "too much",
+            "lines indented by far" },
+        { "{{ [1] * 4611686018427387904 }}", "too much memory",
+            "a list repeated" },
+        { "{% set x = 'a' * 9999 %}{{ x.replace('', x) }}", "too much memory",
+            "a text put between characters" },
+        { "{% set n = namespace(l=[1], m=[1]) %}{% for i in range(40) %}"
+          "{% set n.l = [n.l, n.l] %}{% set n.m = [n.m, n.m] %}{% endfor %}"
+          "{{ n.l == n.m }}",
+            "too much time", "a comparison of lists that share parts" },
+        { "{% set n = namespace(l=[1], m=[1]) %}{% for i in range(40) %}"
+          "{% set n.l = [n.l, n.l] %}{% set n.m = [n.m, n.m] %}{% endfor %}"
+          "{{ [n.l, n.m]|sort|length }}",
+            "too much time", "lists that share parts, sorted" },
+        { "{% set n = namespace(l=[1]) %}{% for i in range(40) %}"
+          "{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l|tojson(indent=16) }}",
+            "too much", "JSON of a list that shares parts" },
+        { "{% set l = range(99999)|list %}{{ l|unique|list|length }}",
+            "too much time", "many elements, each once" },
+        { "{% macro f() %}{{ 'a' * 1000000 }}{{ f() }}{% endmacro %}{{ f() }}",
+            "too much", "a text in each of 100 macros" },
+        { "{% macro f(n) %}{% call f(n) %}{{ caller() }}{% endcall %}"
+          "{{ caller() }}{% endmacro %}{% call f(1) %}{% endcall %}",
+            "too deep", "a call in a call without an end" } };
     struct buf b = { 0 };
     struct err e;
     char *text;
@@ -316,6 +368,74 @@ test_limits(void)
     buf_release(&b);
 }
 
+/* Bytes of memory that this process has had at most, in MiB. */
+static double
+peak_memory(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_maxrss / 1024.0;
+}
+
+/* Many names in one object or scope: compared by all others, but counted. */
+static void
+test_many_names(void)
+{
+    static const struct {
+        const char *before, *each, *after, *what;
+    } t[] = { { "{{ {", "'n%zu': 1,", "} }}", "a literal of 40,000 names" },
+        { "", "{%% set n%zu = 1 %%}", "", "40,000 variables" },
+        { "{% set s = namespace() %}", "{%% set s.n%zu = 1 %%}", "",
+            "a namespace of 40,000 names" } };
+    struct buf b = { 0 };
+    struct err e;
+    char *text;
+
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        buf_clear(&b);
+        buf_adds(&b, t[i].before);
+        for (size_t k = 0; k < 40000; k++) {
+            char s[40];
+
+            snprintf(s, sizeof s, t[i].each, k);
+            buf_adds(&b, s);
+        }
+        buf_adds(&b, t[i].after);
+        text = rendered(b.p, &e);
+        ok(text == NULL && strstr(e.msg, "too much time") != NULL,
+            "a template is ended: %s", t[i].what);
+        free(text);
+    }
+    buf_release(&b);
+}
+
+/* The names given by the caller are not compared with each other. */
+static void
+test_given_names(void)
+{
+    static const char template[] = "{{ n99999 }}";
+    struct err e = { 0 };
+    struct jinja *t = jinja_parse(template, strlen(template), &e);
+    json_t *v = json_object();
+    struct jinja_out out;
+    const double before = clock_now();
+    int r;
+
+    for (size_t i = 0; i < 100000; i++) {
+        char s[40];
+
+        snprintf(s, sizeof s, "n%05zu", i);
+        json_object_set_new(v, s, json_integer(7));
+    }
+    r = jinja_render(t, v, NULL, &out, &e);
+    ok(r == 0 && strcmp(out.text.p, "7") == 0 && clock_now() - before < 5,
+        "100,000 variables are given in less than 5 s");
+    jinja_out_release(&out);
+    jinja_free(t);
+    json_decref(v);
+}
+
 /* A template may keep the variable `loop` when the loop has ended. */
 static void
 test_kept_loop(void)
@@ -335,10 +455,14 @@ main(void)
 {
     tap_scratch();
     test_templates();
-    test_snippets();
+    test_snippets(GOLDEN "/snippets.json");
+    test_snippets("tests/golden/jinja/random.json");
     test_refusals();
     test_date();
     test_limits();
+    ok(peak_memory() < 600, "no template took more than 600 MiB");
+    test_many_names();
+    test_given_names();
     test_kept_loop();
     return done_testing();
 }
