@@ -615,8 +615,8 @@ test_tokenizer(void)
 }
 
 /* Write a llama's GGUF without its blocks: the least metadata, one more `key`
- * unless it is NULL (GGUF_STR: "longrope"), the embedding and, if `table` is 1,
- * RoPE's divisors. */
+ * (GGUF_STR: "longrope"; NULL: none, and neither epsilon nor RoPE's base), the embedding
+ * and, if `table` is 1, RoPE's divisors. */
 static void
 put_llama(const char *file, const char *key, enum gguf_type type,
     uint32_t value, int table)
@@ -624,7 +624,7 @@ put_llama(const char *file, const char *key, enum gguf_type type,
     struct buf b = { 0 };
     struct err e;
 
-    put_head(&b, 3, 1 + (table != 0), 6 + (key != NULL));
+    put_head(&b, 3, 1 + (table != 0), key ? 9 : 6);
     put_str(&b, "general.architecture");
     put(&b, GGUF_STR, 4);
     put_str(&b, "llama");
@@ -634,6 +634,12 @@ put_llama(const char *file, const char *key, enum gguf_type type,
     put_kv_u32(&b, "llama.attention.head_count", 1);
     put_kv_u32(&b, "llama.context_length", 8);
     if (key) {
+        put_str(&b, "llama.attention.layer_norm_rms_epsilon");
+        put(&b, GGUF_F32, 4);
+        put(&b, 0x3727c5ac, 4);
+        put_str(&b, "llama.rope.freq_base");
+        put(&b, GGUF_F32, 4);
+        put(&b, 0x461c4000, 4);
         put_str(&b, key);
         put(&b, type, 4);
         if (type == GGUF_STR)
@@ -676,9 +682,7 @@ test_model_keys(void)
     static const char missing[] = "output_norm.weight: is missing";
     const uint32_t one = 0x3f800000, two = 0x40000000;
 
-    model_refused(NULL, 0, 0, 0, "rms_norm_eps");
-    model_refused("llama.attention.layer_norm_rms_epsilon", GGUF_F32,
-        0x3727c5ac, 0, missing);
+    model_refused(NULL, 0, 0, 0, "layer_norm_rms_epsilon: is missing");
     model_refused("llama.attention.causal", GGUF_BOOL, 0, 0,
         "llama.attention.causal: a value other than 1");
     model_refused("llama.rope.scaling.attn_factor", GGUF_F32, two, 0,
@@ -694,11 +698,9 @@ test_model_keys(void)
     model_refused("llama.logit_scale", GGUF_F32, one, 0,
         "llama.logit_scale: is not known");
     /* these values change nothing */
-    model_refused("llama.attention.causal", GGUF_BOOL, 1, 0, "rms_norm_eps");
-    model_refused("llama.rope.scaling.attn_factor", GGUF_F32, one, 0,
-        "rms_norm_eps");
-    model_refused("llama.rope.scaling.factor", GGUF_F32, one, 1,
-        "rms_norm_eps");
+    model_refused("llama.attention.causal", GGUF_BOOL, 1, 0, missing);
+    model_refused("llama.rope.scaling.attn_factor", GGUF_F32, one, 0, missing);
+    model_refused("llama.rope.scaling.factor", GGUF_F32, one, 1, missing);
 }
 
 int
