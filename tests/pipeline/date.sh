@@ -30,11 +30,12 @@ pairs() {
     shift
     student dpo -q -m s0 -B 1 --lr 1e-3 -o "$run" "$@" pairs.jsonl
 }
+echo '{ print length($0) % 3 }' >length.awk
 rewarded() {
     run=$1
     shift
     student grpo -q -m s0 -B 4 --group 4 -n 4 --lr 1e-3 --steps 2 --save 1 \
-        --reward "awk '{ print length(\$0) % 3 }'" -o "$run" "$@" ask.jsonl
+        --reward "awk -f length.awk" -o "$run" "$@" ask.jsonl
 }
 judged() {
     run=$1

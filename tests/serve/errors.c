@@ -278,7 +278,8 @@ foreign_pages(int open)
         for (char *p; (p = strpbrk(shown, "\r\n"));)
             *p = ' ';
         ok(got == want, "%s\"%s\" answers %d",
-            open ? "with keys or for other machines " : "", shown, want);
+            open ? "a server with keys or for other machines: " : "", shown,
+            want);
         if (got != want)
             printf("# %d\n", got);
     }

@@ -111,6 +111,7 @@ kill "$living"
 ls killed >left
 unlike 'files and folders of dead processes are gone' \
     'options.json.tmp|best.tmp|step-999' left
-equal 'those of others stay' "$(grep '^mine' left | tr '\n' ' ')" \
-    "mine.tmp mine.tmp.1K mine.tmp.$living "
+grep '^mine' left >mine
+printf 'mine.tmp\nmine.tmp.1K\nmine.tmp.%s\n' "$living" | sort >want
+same 'those of others stay' mine want
 done_testing
