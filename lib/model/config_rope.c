@@ -70,8 +70,8 @@ has_orig(const struct config *c)
         c->rope == ROPE_LONGROPE || family_of(c)->bit == FAMILY_MINISTRAL3;
 }
 
-/* Read original_max_position_embeddings, by default max_pos.  The key outside of
- * the object counts first; a Phi-3 always has it. */
+/* Read original_max_position_embeddings, by default max_pos.  The key outside
+ * of the object counts first; a Phi-3 always has it. */
 static int
 read_orig(struct config *c, const json_t *j, const char *at, struct err *e)
 {

@@ -615,8 +615,8 @@ test_tokenizer(void)
 }
 
 /* Write a llama's GGUF without its blocks: the least metadata, one more `key`
- * (GGUF_STR: "longrope"; NULL: none, and neither epsilon nor RoPE's base), the embedding
- * and, if `table` is 1, RoPE's divisors. */
+ * (GGUF_STR: "longrope"; NULL: none, and neither epsilon nor RoPE's base), the
+ * embedding and, if `table` is 1, RoPE's divisors. */
 static void
 put_llama(const char *file, const char *key, enum gguf_type type,
     uint32_t value, int table)

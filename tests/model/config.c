@@ -1,4 +1,5 @@
-/* Configurations: what is read, refused and written; JSON's limits. */
+/* Configurations: what is read, refused and written; JSON's limits.  One file,
+ * as all cases change one small configuration. */
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/json.h"
@@ -405,7 +406,8 @@ test_vision(void)
     json_decref(j);
 }
 
-/* Keys that are not in the table are refused, whatever their value. */
+/* Keys that transformers ignores are ignored; of those that it reads, only
+ * values that are implemented are taken. */
 static void
 test_keys(void)
 {
