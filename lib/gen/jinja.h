@@ -35,8 +35,8 @@
  *   int to another base, or of a text with digits outside ASCII;
  * - a caller or its block, called after the call statement has ended.
  * Rendered in another way:
- * - ranges, views of objects and generators are lists, so that they can be
- *   used twice, have a length and an order;
+ * - ranges, views of objects and generators are lists: they can be used twice,
+ *   have a length, elements and an order, and may equal a list;
  * - attributes of numbers (real, imag, methods) are undefined;
  * - a whole number beyond 2^53 is rounded before / and before it is compared
  *   with one that is not whole;

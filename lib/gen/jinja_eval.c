@@ -253,7 +253,8 @@ eval_slice(struct jrun *r, const struct jnode *n, struct jval *out)
     } else if (copy_slice(r, &v, from, to, step, out) < 0) {
         return -1;
     }
-    out->safe = v.safe;
+    if (v.kind == J_TEXT)
+        out->safe = v.safe;
     return 0;
 }
 

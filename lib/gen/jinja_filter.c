@@ -358,8 +358,8 @@ filter_text(struct jrun *r, int id, const struct jval *v,
     return k;
 }
 
-int
-jrun_filter(struct jrun *r, const struct jname *row, const struct jval *v,
+static int
+apply_filter(struct jrun *r, const struct jname *row, const struct jval *v,
     const struct jval *const *slot, struct jval *out)
 {
     switch (row->id) {
@@ -391,6 +391,27 @@ jrun_filter(struct jrun *r, const struct jname *row, const struct jval *v,
     case JF_MAX: return jrun_sorted(r, row->id, v, slot, out);
     default: return filter_text(r, row->id, v, slot, out);
     }
+}
+
+int
+jrun_filter(struct jrun *r, const struct jname *row, const struct jval *v,
+    const struct jval *const *slot, struct jval *out)
+{
+    if (apply_filter(r, row, v, slot, out) < 0)
+        return -1;
+    switch (row->id) {
+    case JF_SELECTATTR:
+    case JF_REJECTATTR:
+    case JF_SELECT:
+    case JF_REJECT:
+    case JF_MAP:
+    case JF_ITEMS:
+    case JF_REVERSE:
+    case JF_UNIQUE:
+        if (out->kind == J_LIST)
+            out->lazy = 1;
+    }
+    return 0;
 }
 
 int

@@ -158,7 +158,7 @@ jval_true(const struct jval *v)
     case J_INT: return v->i != 0;
     case J_REAL: return v->d != 0.0;
     case J_TEXT: return v->t.n > 0;
-    case J_LIST:
+    case J_LIST: return v->lazy || v->list.n > 0;
     case J_TUPLE: return v->list.n > 0;
     case J_DICT: return v->dict->n > 0;
     default: return 1;

@@ -62,7 +62,10 @@ struct jloop {
 };
 struct jval {
     enum jkind kind;
-    int safe; /* J_TEXT: 1: Markup, which escapes what is added to it */
+    union {
+        int safe; /* J_TEXT: 1: Markup, which escapes what is added to it */
+        int lazy; /* J_LIST: 1: a generator in jinja2, true also if empty */
+    };
     union {
         int64_t i;
         double d;

@@ -383,6 +383,8 @@ b{%raw%}{%endraw%}{% raw %}{% endraw
 {{ (1 if true else 2)|nope }}
 {{ (1|nope if true else 2) }}
 {{ 1|nope or 2 }}
+{% if messages|selectattr('role', 'equalto', 'x') %}T{% endif %}{{ 1 if empty|map('upper') else 2 }}{{ 1 if nothing|items else 2 }}{{ 1 if empty|reverse else 2 }}{{ 1 if missing|unique else 2 }}
+{% set g = empty|select %}{{ not g }}{{ g and 1 }}{{ g|default('d', true)|list|tojson }}{{ 1 if g|list else 2 }}{{ 1 if nothing.items() else 2 }}{{ 1 if range(0) else 2 }}{{ 1 if ''|reverse else 2 }}
 {{ 'xyxay'.strip('yx') }}{{ 'éaé'.strip('é') }}{{ 'aa'.strip('a') }}{{ 'ab'.strip('') }}
 """
 
