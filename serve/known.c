@@ -56,6 +56,7 @@ static const struct known {
     { "typical_p", TEXTS, NULL },
     { "include_usage", KNOWN_STREAM, NULL },
     /* about the request, not the text */
+    { "cache_salt", TEXTS, "" },
     { "include_obfuscation", KNOWN_STREAM, "" },
     { "metadata", TEXTS, "" },
     { "parallel_tool_calls", KNOWN_CHAT, "" },
@@ -63,6 +64,7 @@ static const struct known {
     { "prompt_cache_key", TEXTS, "" },
     { "prompt_cache_options", TEXTS, "" },
     { "prompt_cache_retention", TEXTS, "" },
+    { "request_id", TEXTS, "" },
     { "safety_identifier", TEXTS, "" },
     { "service_tier", TEXTS, "" },
     { "store", TEXTS, "" },
@@ -88,6 +90,7 @@ static const struct known {
     { "length_penalty", TEXTS, "[1, 1.0]" },
     { "logits_processors", TEXTS, NOTHING },
     { "modalities", KNOWN_CHAT, "[[\"text\"]]" },
+    { "num_beams", TEXTS, "[1]" },
     { "priority", TEXTS, "[0]" },
     { "prompt_logprobs", TEXTS, NOTHING },
     { "response_format", TEXTS, "[{\"type\": \"text\"}]" },

@@ -252,6 +252,21 @@ chat_for_training(struct chat *c, struct err *e)
     return 0;
 }
 
+/* Check that a message or a part of it has no images, sounds or films, which a
+ * model of text cannot take; a template may leave them out without an error. */
+static int
+check_media(const json_t *o, struct err *e)
+{
+    static const char *const media[] = { "audio", "image", "image_url", "images",
+        "input_audio", "video", "video_url", "videos" };
+
+    for (size_t i = 0; i < sizeof media / sizeof *media; i++)
+        if (is_given(json_object_get(o, media[i])))
+            return err_set(e, EX_INPUT, "has %s: the model takes text alone",
+                media[i]);
+    return 0;
+}
+
 /* Is a part of a content something that the template prints?  A template may
  * walk over parts and drop those that it does not know. */
 static int
@@ -268,7 +283,7 @@ check_part(const struct chat *c, const json_t *part, struct err *e)
             "is of the type \"%.40s\": the model takes text alone", type);
     if (!json_is_string(json_object_get(part, type)))
         return err_set(e, EX_INPUT, "has no %s", type);
-    return 0;
+    return check_media(part, e);
 }
 
 /* Do speakers of this role send results of tools, which may be any JSON? */
@@ -279,19 +294,14 @@ role_is_tool(const char *role)
         strcmp(role, "function") == 0;
 }
 
-/* Check the members of a message that a model of text may not be able to read;
- * a template may leave them out without an error. */
+/* Check that the model can read a message. */
 static int
 check_readable(const struct chat *c, const json_t *message, struct err *e)
 {
-    static const char *const media[] = { "audio", "image", "images", "video",
-        "videos" };
     const json_t *content = json_object_get(message, "content");
 
-    for (size_t i = 0; i < sizeof media / sizeof *media; i++)
-        if (is_given(json_object_get(message, media[i])))
-            return err_set(e, EX_INPUT, "has %s: the model takes text alone",
-                media[i]);
+    if (check_media(message, e) < 0)
+        return -1;
     for (size_t i = 0; i < json_array_size(content); i++)
         if (check_part(c, json_array_get(content, i), e) < 0)
             return err_prefix(e, "content[%zu]", i);

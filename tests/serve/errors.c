@@ -92,6 +92,8 @@ error_objects(void)
             "{\"prompt\": \"a\", \"stream\": false, \"user\": \"me\", "
             "\"metadata\": {\"a\": \"b\"}, \"store\": true, "
             "\"service_tier\": \"auto\", \"length_penalty\": 1.0, "
+            "\"request_id\": \"a\", \"cache_salt\": \"b\", "
+            "\"num_beams\": 1, "
             "\"use_beam_search\": false, \"priority\": 0}",
             200, NULL, NULL },
         { "/v1/completions", "{\"max_tokens\": 3}", 400, "prompt", NULL },
@@ -154,6 +156,10 @@ chat_members(void)
         { CHATS,
             "{\"messages\": [{\"role\": \"user\", \"content\": "
             "[{\"type\": \"image_url\"}]}]}",
+            400, "messages", NULL },
+        { CHATS,
+            "{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": "
+            "\"text\", \"text\": \"a\", \"image_url\": {\"url\": \"b\"}}]}]}",
             400, "messages", NULL },
     };
     struct server s;
