@@ -328,14 +328,15 @@ int
 request_tokenize(const char *body, size_t n, const struct request_bounds *b,
     struct tok_ids *ids, int *names, struct refusal *why)
 {
-    json_t *j = request_parse(body, n, why);
+    json_t *j = request_parse(body, n, why), *messages;
     struct request q = { 0 };
     unsigned at;
     int r = -1;
 
     if (j == NULL)
         return -1;
-    q.chat = json_object_get(j, "messages") != NULL;
+    messages = json_object_get(j, "messages");
+    q.chat = messages != NULL && !json_is_null(messages);
     at = KNOWN_TOKENIZE | (q.chat ? KNOWN_CHAT : KNOWN_COMPLETION);
     if (request_check(j, at, b, why) == 0 &&
         member_bool(j, "return_token_strs", names, why) >= 0)

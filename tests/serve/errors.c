@@ -116,6 +116,8 @@ error_objects(void)
             NULL },
         { "/tokenize", "{\"prompt\": \"a\", \"tools\": [{}]}", 400, "tools",
             NULL },
+        { "/tokenize", "{\"prompt\": \"a\", \"messages\": null}", 200, NULL,
+            NULL },
         { "/detokenize", "{\"tokens\": \"a\"}", 400, "tokens", NULL },
         { "/detokenize", "{\"tokens\": [1], \"prompt\": \"a\"}", 400, "prompt",
             NULL },
