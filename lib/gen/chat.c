@@ -257,8 +257,8 @@ chat_for_training(struct chat *c, struct err *e)
 static int
 check_media(const json_t *o, struct err *e)
 {
-    static const char *const media[] = { "audio", "image", "image_url", "images",
-        "input_audio", "video", "video_url", "videos" };
+    static const char *const media[] = { "audio", "image", "image_url",
+        "images", "input_audio", "video", "video_url", "videos" };
 
     for (size_t i = 0; i < sizeof media / sizeof *media; i++)
         if (is_given(json_object_get(o, media[i])))
