@@ -4,11 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    FORMAT = 200,
-    RESULT = 4000
-}; /* most bytes of a format, and of its
-                                        * result */
+/* most bytes of a format, and of its result */
+enum { FORMAT = 200, RESULT = 4000 };
 
 /* Days of the year before the month, from 0; month 12: days of the year. */
 static int
