@@ -37,6 +37,7 @@ static const struct known {
     { "logit_bias", TEXTS, NULL },
     { "logprobs", TEXTS, NULL },
     { "max_completion_tokens", TEXTS, NULL },
+    { "max_new_tokens", TEXTS, NULL },
     { "max_tokens", TEXTS, NULL },
     { "min_p", TEXTS, NULL },
     { "min_tokens", TEXTS, NULL },

@@ -176,7 +176,8 @@ read_top_k(struct gen_params *p, const json_t *j, struct err *e)
 static int
 read_numbers(struct gen_params *p, const json_t *j, struct err *e)
 {
-    static const char *const lengths[] = { "max_tokens",
+    /* the last one that is given counts */
+    static const char *const lengths[] = { "max_new_tokens", "max_tokens",
         "max_completion_tokens" };
     size_t seed = (size_t)p->seed;
     struct sampling *s = &p->how;
@@ -189,7 +190,7 @@ read_numbers(struct gen_params *p, const json_t *j, struct err *e)
         { "presence_penalty", &s->presence },
         { "frequency_penalty", &s->frequency } };
 
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         if (js_size(j, lengths[i], 0, UINT32_MAX, &p->most, e) < 0)
             return -1;
     if (js_size(j, "min_tokens", 0, UINT32_MAX, &p->least, e) < 0 ||

@@ -35,8 +35,8 @@ void params_copy(struct gen_params *p, const struct gen_params *from);
 void params_release(struct gen_params *p);
 
 /*
- * Change *p by the members of the object j: max_tokens (or
- * max_completion_tokens), min_tokens, n, seed, temperature, top_p, top_k (-1 or
+ * Change *p by the members of the object j: max_tokens (max_completion_tokens
+ * counts before it, max_new_tokens only without both), min_tokens, n, seed, temperature, top_p, top_k (-1 or
  * 0: all), min_p, typical_p, repetition_penalty, presence_penalty,
  * frequency_penalty, logit_bias (an object of ids), logprobs (a number, or
  * true with top_logprobs), ignore_eos, skip_special_tokens, stop (a text or a

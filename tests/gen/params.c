@@ -63,6 +63,12 @@ test_values(void)
             p.nstop == 1 && p.logprobs && p.top == 4 && p.most == 3,
         "the names of chat requests are read");
     params_release(&p);
+    ok(read_text("{\"max_new_tokens\": 7}", &p, &e) == 0 && p.most == 7 &&
+            read_text("{\"max_tokens\": 5, \"max_new_tokens\": 7}", &p, &e) ==
+                0 &&
+            p.most == 5,
+        "max_new_tokens counts where max_tokens is missing");
+    params_release(&p);
     ok(read_text("{\"logprobs\": false, \"stop\": null, \"n\": null}", &p,
            &e) == 0 &&
             !p.logprobs && p.nstop == 0 && p.n == 1,
