@@ -57,7 +57,7 @@ VOCAB      ?=# ids that the student keeps, such as 64K
 TASKS      ?=# tasks to score too, FORM=FILE each; see evaltask(1)
 CLOZE      ?=# 1: score how paragraphs of the held-out text go on
 BENCH      ?=# number of prompts that measure the speed of the models
-HUMANEVAL  ?=# file of problems for the models to solve; see recipes/humaneval.mk
+HUMANEVAL  ?=# file of problems for the models to solve; see recipes/judge.mk
 LIMIT      ?=# number of problems, from the first on
 COMPUTE    ?=# bf16: products of teacher and student in bfloat16
 STUDENT    ?=# further options of student, such as --recompute
@@ -538,10 +538,10 @@ $(OUT)/humaneval.tsv: $(last) $(OUT)/judged $(OUT)/humaneval.asked $(rival) \
     $(HUMANEVAL) | programs
 	@for m in $(filter-out --base -m,$(models)); do \
 	    o=$(OUT)/humaneval/$${m%%=*} && $(MAKE) --no-print-directory \
-	        -f $(TOP)recipes/humaneval.mk HUMANEVAL=$(HUMANEVAL) LIMIT=$(LIMIT) \
+	        -f $(TOP)recipes/judge.mk HUMANEVAL=$(HUMANEVAL) LIMIT=$(LIMIT) \
 	        MODEL=$${m#*=} OUT=$$o BIN=$(BIN) THREADS=$(THREADS) >&2 && \
 	    awk -F '\t' -v OFS='\t' -v m=$${m%%=*} '!/^#/ { print m, $$1, $$2 }' \
-	        $$o/result.tsv || exit 1; done >$@.new
+	        $$o/humaneval.tsv || exit 1; done >$@.new
 	@mv $@.new $@
 
 ## row: put this run into RESULTS, with the sources of its figures

@@ -15,13 +15,13 @@ RECIPE := $(firstword $(MAKEFILE_LIST))
 settable_in = $(shell sed -n 's/^\([A-Z_0-9]*\) *?=.*/\1/p' $(wildcard $(1)))
 # The variables of this recipe and of the makefiles that it reads.
 known := SMOKE PIP $(call settable_in,$(RECIPE) $(TOP)recipes/distil.mk \
-    $(TOP)recipes/humaneval.mk $(TOP)Makefile)
+    $(TOP)recipes/judge.mk $(TOP)Makefile)
 typed := $(foreach v,$(.VARIABLES),$(if $(filter command-line,$(subst \
     $() ,-,$(origin $v))),$v))
 
 # A make started by another make has its variables already checked.
 ifeq ($(MAKELEVEL),0)
-ifneq ($(notdir $(RECIPE)),humaneval.mk)
+ifneq ($(notdir $(RECIPE)),judge.mk)
 $(foreach v,$(filter MODEL GGUF,$(typed)),$(error $v=$($v): type \
     TEACHER=$($v), which is a folder, a .gguf file, or a name of \
     scripts/get-model))

@@ -52,13 +52,13 @@ like 'the share that passes has its standard error' '^# pass@1 0.2222, standard 
 first() {
     n=$1
     shift
-    make -s --no-print-directory -C "$top" -f recipes/humaneval.mk \
+    make -s --no-print-directory -C "$top" -f recipes/judge.mk \
         MODEL="$top/tests/golden/gguf/f32-hf" HUMANEVAL="$PWD/items" NEW=8 \
         LIMIT="$n" OUT="$PWD/made" BIN="$BUILD/bin" SANDBOX="$*"
 }
 ok 'the recipe runs four problems' first 4 "$@"
-like 'the recipe prints the share' '^# pass@1 0.0000, standard error 0.0000: 0 of 4$' out
-equal 'the recipe writes four texts' "$(grep -c '"finish_reason"' made/texts.jsonl)" 4
+like 'the recipe prints the share' '^humaneval: pass@1 0.0000, standard error 0.0000: 0 of 4$' out
+equal 'the recipe writes four texts' "$(grep -c '"finish_reason"' made/humaneval.texts.jsonl)" 4
 ok 'the recipe runs fewer problems' first 2 "$@"
 like 'fewer problems are judged anew' ': 0 of 2$' out
 sed 's/"text"/"completion"/' items >bad
