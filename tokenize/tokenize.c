@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "docs/options.h"
 #include "docs/resume.h"
+#include "gen/chat.h"
 #include "gen/date.h"
 #include "shard/source.h"
 
@@ -22,7 +23,7 @@
 #include <string.h>
 
 static const char *tokenizer, *out, *resume_dir, *template, *date;
-static struct tm day; /* --date, read */
+static struct tm day; /* parsed `date` */
 static struct input_opts input = DOCS_INPUT_DEFAULTS;
 static struct docs_opts run = DOCS_DEFAULTS;
 static const struct docs_progress progress = { progress_begin, progress_from,
@@ -127,6 +128,21 @@ job_text(const struct inputs *in)
     finish_tokenize(&sums);
 }
 
+/* Prepare --chat, and add the content of the chat template to key.options. */
+static void
+open_chat(const struct tokenizer *t)
+{
+    struct err e;
+    char hash[33];
+
+    if (conversations_open(&conversations, t, tokenizer, template,
+            date ? &day : NULL, &e) < 0)
+        die_err(&e);
+    chat_hash(tokenizer, template, hash);
+    hash[16] = '\0';
+    key.options ^= strtoull(hash, NULL, 16);
+}
+
 static struct tokenizer *
 open_encoder(void)
 {
@@ -143,10 +159,8 @@ open_encoder(void)
             tokenizer);
     encoder.t = t;
     encoder.count = stats;
-    if (chat &&
-        conversations_open(&conversations, t, tokenizer, template,
-            date ? &day : NULL, &e) < 0)
-        die_err(&e);
+    if (chat)
+        open_chat(t);
     encoder.chat = chat ? &conversations : NULL;
     encoder.bos = no_bos || chat ? -1
         : with_bos               ? tok_bos(t)

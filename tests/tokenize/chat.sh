@@ -71,4 +71,27 @@ echo '{{ messages[0].content }}' >plain.jinja
 status 2 'a template that marks nothing is refused' \
     tokenize -q -t m --chat --template plain.jinja c.jsonl -o t
 like 'the message says what a template needs' 'generation' err
+
+# --- going on ---
+awk 'BEGIN {
+    for (i = 0; i < 20000; i++)
+        printf "{\"messages\": [{\"role\": \"user\", \"content\": \"%d times %d" \
+            " and %d are\"}, {\"role\": \"assistant\", \"content\": \"%d\"}]}\n", \
+            i, i, i, i * i + i
+}' >many.jsonl
+goes_on() {
+    tokenize -q -t m --chat --template own.jinja --resume half "$@" many.jsonl
+}
+tokenize -q -t m --chat --template own.jinja --date 2026-01-31 many.jsonl -o s
+head -c $(($(wc -c <s) * 2 / 3)) s >cut
+status 3 'a stream that is cut off ends a folder early' \
+    shard write -q --frame 2K --shard-size 1K -o half cut
+status 2 'a stream of another date is not resumed' goes_on --date 2026-02-01
+cp own.jinja kept.jinja
+echo >>own.jinja
+status 2 'a stream of another template in the same file is not resumed' \
+    goes_on --date 2026-01-31
+like 'the message says what differs' 'half: was begun with other options' err
+mv kept.jinja own.jinja
+ok 'a stream of the same date and template is resumed' goes_on --date 2026-01-31
 done_testing
