@@ -55,8 +55,8 @@ head_alone(struct model *m, const struct st_tensor *h, const void *data)
         .stride = h->nbytes / h->shape[0] };
 }
 
-/* The cap of the teacher's logits, which its states do not have yet: from its
- * config.json in the message.  0: none. */
+/* The soft cap (final_logit_softcapping) to apply to logits that are computed
+ * from the teacher's states, from the config.json in its message; 0: no cap. */
 static double
 logit_cap(const struct eval *e, const struct msg *m)
 {

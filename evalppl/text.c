@@ -71,7 +71,7 @@ score_text(struct reader *r, struct lmeval *s, const char *text, size_t n,
     tok_ids_release(&ids);
 }
 
-/* The texts of an input: their bytes one behind the other, each with a NUL. */
+/* The texts of an input, concatenated in `bytes`, a NUL after each. */
 struct texts {
     struct buf bytes;
     struct one_text {

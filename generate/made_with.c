@@ -12,13 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Options that change no text, or are compared otherwise: contents by their
- * hashes, prompts and seed in each line. */
+/* Options whose values are not compared: they change no text, or name a file
+ * that is compared by its hash, or choose prompts and seeds, which are compared
+ * line by line. */
 static const char *const aside[] = { "model", "adapter", "tokenizer",
     "template", "prompts", "field", "seed", "count", "resume", "draft",
     "guesses", "at-once", "cache", "slice", "threads", "cpus", "numa", NULL };
 
-/* Set the hash of the model or adapter at path, or null. */
+/* Set j[name] to the hash of the model or adapter at path; path NULL: to
+ * null. */
 static void
 set_hash(json_t *j, const char *name, const char *path)
 {
@@ -51,7 +53,8 @@ made_with(const struct made_from *from, const struct tokenizer *tok,
 
 #define SHOWN (JSON_ENCODE_ANY | JSON_REAL_PRECISION(6))
 
-/* A member that one of the objects lacks is an option of another version. */
+/* Die if an option has another value in `is` than in `was`.  Members that only
+ * one of them has are skipped: versions have different options. */
 static void
 compare_made(const char *path, const json_t *was, const json_t *is)
 {

@@ -1,8 +1,8 @@
 /*
- * FILE.options.json, which generate run writes beside the file of --resume: how
- * the texts of the file were made.  It is an object of the hashes of model,
- * adapter, tokenizer and chat template, and of the values of options that
- * change texts; prompts and seeds are in the file's lines.
+ * FILE.options.json, which generate run --resume FILE writes: an object with
+ * the hashes of model, adapter, tokenizer and chat template with which FILE was
+ * begun, and the values of all options that change texts.  Prompts and seeds
+ * are in the lines of FILE.
  */
 #ifndef GENERATE_MADE_WITH_H
 #define GENERATE_MADE_WITH_H
@@ -16,11 +16,12 @@
 struct made_from {
     const char *model, *adapter, *template;
 };
-/* The object.  Reads the whole model.  The caller frees it.  Dies on errors. */
+/* Returns the object of this run, which the caller frees.  Reads the whole
+ * model to hash it.  Dies on errors. */
 json_t *made_with(const struct made_from *from, const struct tokenizer *tok,
     const struct opt *options);
-/* Is there PATH.options.json?  If so, die (EX_USAGE) if it has another value,
- * and name the first difference. */
+/* Returns 1 if PATH.options.json exists, 0 if not.  Dies (EX_USAGE) if it has a
+ * value that differs from `made`, and names the first such option. */
 int made_with_compare(const json_t *made, const char *path);
 /* Write PATH.options.json. */
 void made_with_write(const json_t *made, const char *path);

@@ -14,7 +14,8 @@
 /* Read prompts while fewer than WINDOW * at_once texts are pending. */
 enum { WINDOW = 8 };
 
-/* The text of the output's last line, if it has to be made again; else NULL. */
+/* The text of the output's last line, to be made again if the output has lines
+ * but no FILE.options.json; else NULL. */
 static struct written *
 take_proof(struct many *r)
 {
@@ -30,7 +31,7 @@ take_proof(struct many *r)
     return NULL;
 }
 
-/* Pass over a text that the output has. */
+/* Count a text that the output already has, and keep it as r->before. */
 static void
 pass_text(struct many *r, struct written *t)
 {

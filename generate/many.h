@@ -26,14 +26,15 @@ struct many {
     struct gen_stats stats; /* only numbers of guesses are set */
     /* while it runs: */
     struct gen_engine *engine;
-    size_t longest;                /* most tokens of a text in the engine */
-    struct prompt *next;           /* prompt being read; NULL: no more */
-    size_t choice;                 /* number of the next text of `next` */
-    struct written *first, *last;  /* texts not yet written, in order */
-    size_t pending;                /* number of texts not yet written */
-    struct written *before, *held; /* the last text that the output has; the
-                                    * next text, if `before` is made first */
-    double done;                   /* prompts */
+    size_t longest;               /* most tokens of a text in the engine */
+    struct prompt *next;          /* prompt being read; NULL: no more */
+    size_t choice;                /* number of the next text of `next` */
+    struct written *first, *last; /* texts not yet written, in order */
+    size_t pending;               /* number of texts not yet written */
+    struct written *before;       /* the text of the last line that the output
+                                    * already has, or NULL */
+    struct written *held;         /* the text to make after `before`, or NULL */
+    double done;                  /* prompts */
 };
 /* Dies on errors. */
 void many_run(struct many *r);

@@ -24,8 +24,8 @@ struct output {
     size_t lines;
     char *line; /* the line read last */
     size_t cap;
-    struct buf last; /* the last complete line, if it is unproven */
-    int unproven;    /* 1: no record says how the lines were made */
+    struct buf last; /* the last complete line, without newline */
+    int unproven;    /* 1: there are lines, but no FILE.options.json */
 };
 
 struct output *
@@ -50,7 +50,7 @@ output_open(const char *path, const json_t *made)
     return o;
 }
 
-/* Does the object line[n] have the members of `known`, except "text"? */
+/* Is line[n] an object with the members of `known`, except "text"? */
 static int
 is_line_of(const char *line, size_t n, const json_t *known)
 {

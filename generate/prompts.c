@@ -89,8 +89,8 @@ check_positions(const struct prompts *p, const struct prompt *q, struct err *e)
         : 0;
 }
 
-/* Read the prompt and the parameters of a line's object.  EX_USAGE: the
- * template asks for the date. */
+/* Read the prompt and the parameters of a line's object.  -1 and *e: EX_INPUT,
+ * or EX_USAGE if the template calls strftime_now and --date is missing. */
 static int
 read_record(struct prompts *p, struct prompt *q, struct err *e)
 {

@@ -22,7 +22,7 @@ struct run_args {
     struct common how;
     const char *model, *tokenizer, *prompt, *prompts, *field, *template, *date,
         *resume;
-    struct tm day; /* --date, read */
+    struct tm day; /* parsed `date` */
     struct opt_list stop;
     size_t length, at_once, count, logprobs, cache, slice;
     const struct opt *options;
@@ -116,7 +116,7 @@ open_run_tokenizer(const struct run_args *a, const struct model *m)
     return tok;
 }
 
-/* The object that FILE.options.json keeps; NULL without --resume. */
+/* The object for FILE.options.json; NULL without --resume. */
 static json_t *
 describe_texts(const struct run_args *a, const struct tokenizer *tok)
 {

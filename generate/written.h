@@ -13,8 +13,8 @@ struct written {
     struct written *next;
     struct prompt *prompt;
     size_t choice; /* which of the prompt's texts */
-    int proof;     /* 1: the output has the text's line, and it is made to be
-                    * compared with it */
+    int proof;     /* 1: the output has the text's line; the text is made again
+                    * only to compare the two */
     enum gen_reason end;
     struct tok_ids ids;
     struct buf bytes;

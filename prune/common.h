@@ -64,8 +64,8 @@ void common_open_dense(struct model *m, const char *path);
 /* Initialise the kernels of --compute, and start threads (0: all processors);
  * dies. */
 struct pool *common_pool(int compute, size_t threads);
-/* Die if the folder `out` is not given (NULL), exists or cannot be made, or is
- * the file of --report (NULL: none). */
+/* Die if `out` is NULL (-o is missing), exists, cannot be made, or is the path
+ * of --report (NULL: not given). */
 void common_new_folder(const char *out, const char *report);
 /*
  * Return the path of the tokenizer to write beside the model at `out`: `given`,

@@ -46,8 +46,8 @@ choose_run(struct args *a, const char *name)
             "too");
 }
 
-/* Refuse two outputs that are one file.  Of the files of --comm-log only one
- * has a name that a timeline would have. */
+/* Die if two outputs are the same file.  Among the files of --comm-log only
+ * PREFIX.json is compared: nobody names a timeline like the others. */
 static void
 check_outputs(const struct args *a)
 {

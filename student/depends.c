@@ -16,13 +16,13 @@
 #define EFFECT "the value in effect is compared"
 #define BITS "it changes no bits"
 #define SPLIT "a run may go on with any division of the work"
-#define WHEN "it says when the run stops or saves, and where"
+#define WHEN "it sets when the run stops or saves, and where"
 
-/* The options whose values --resume does not compare.  A test goes through all
- * options of all commands: any other must be refused if it differs. */
+/* Options that may have another value on --resume.  tests/student/depends.c
+ * changes every other option of every command and expects a refusal. */
 static const struct {
     const char *name, *why;
-    int ranks; /* 1: ranks must have the same value all the same */
+    int ranks; /* 1: the value must nevertheless be the same on all ranks */
 } excepted[] = {
     { "model", CONTENT, 0 },
     { "adapter", CONTENT, 0 },
@@ -51,7 +51,7 @@ static const struct {
     { "node-copy", SPLIT, 1 },
     { "output", WHEN, 1 },
     { "resume", WHEN, 1 },
-    { "override", "it is what names the differences", 1 },
+    { "override", "it names the options that may differ", 1 },
     { "save", WHEN, 1 },
     { "keep", WHEN, 1 },
     { "max-time", WHEN, 1 },
@@ -158,7 +158,7 @@ depends_alike_options(const struct student *s)
     die_unlike(s, &b, EX_USAGE);
 }
 
-/* The words before a content's name in a message. */
+/* The text that messages print before the content's name. */
 static const char *
 content_label(const struct student *s, const struct content *c)
 {
@@ -172,8 +172,8 @@ content_label(const struct student *s, const struct content *c)
     return o->kind != OPT_K_END ? "--" : "the ";
 }
 
-/* Append the lines of contents that have not been compared and whose difference
- * has this exit status. */
+/* Append a line for each content with this exit status that ranks have not yet
+ * compared. */
 static void
 add_contents(const struct student *s, int code, struct buf *b)
 {

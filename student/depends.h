@@ -18,35 +18,38 @@ struct student;
 
 struct depends {
     struct content {
-        const char *name; /* long option, or a word for the operand; the member
-                           * of "inputs" in options.json */
+        const char *name; /* long option, or a word for the operand; also the
+                           * member of "inputs" in options.json */
         int code;         /* exit status if ranks differ */
-        char value[33];   /* hash; "": there is none */
+        char value[33];   /* hash; "": the run has no such file */
     } v[12];
     size_t n, alike; /* contents; the first `alike` have been compared */
 };
 
-/* Why --resume need not compare the option's value; NULL: it must. */
+/* Returns why --resume does not compare the option's value; NULL: --resume
+ * compares it. */
 const char *depends_reason(const char *option);
-/* Add a content: EX_USAGE if ranks differ. */
+/* Add the hash `value` of a content; ranks with another one die with
+ * EX_USAGE. */
 void depends_on(struct student *s, const char *name, const char *value);
-/* Add the content of the stream: EX_INPUT if ranks differ. */
+/* As depends_on, for a content of the stream: ranks with another one die with
+ * EX_INPUT. */
 void depends_on_stream(struct student *s, const char *name, const char *value);
-/* Add the content of the model or adapter at path; NULL: there is none.  Call
- * it on all ranks. */
+/* As depends_on, with the hash of the model or adapter at path (NULL: the run
+ * has none).  Call it on all ranks. */
 void depends_on_model(struct student *s, const char *name, const char *path);
-/* The value of a content, or "". */
+/* Returns the hash of the content that was added as `name`, or "". */
 const char *depends_value(const struct student *s, const char *name);
 
-/* Append a line "--NAME", tab, value of each option that ranks must have
- * alike. */
+/* Append a line ("--NAME", tab, value) for each option whose value must be the
+ * same on all ranks. */
 void depends_option_lines(struct buf *b, const struct opt *options);
 /* Die (EX_USAGE) on all ranks if their options, kernels or versions of the
  * program differ.  Call it before anything depends on options. */
 void depends_alike_options(const struct student *s);
-/* Die on all ranks if contents differ that were added since the last call, or
- * lines (name, tab, value) of the command's inputs (EX_INPUT); lines may be
- * NULL. */
+/* Die on all ranks if these differ in a content added since the last call, or
+ * (EX_INPUT) in `lines`: name, tab and value of each property of the input that
+ * the command compares.  lines may be NULL. */
 void depends_alike(struct student *s, const char *lines);
 
 #endif

@@ -21,7 +21,7 @@
 
 static struct args a = { ARGS_DEFAULT };
 static const char *loss = "sigmoid", *reference, *store, *template, *date;
-static struct tm day; /* --date, read */
+static struct tm day; /* parsed `date` */
 static double beta = 0.1, smoothing;
 static size_t B = 8, T = 2048, epochs = 1;
 
@@ -224,7 +224,7 @@ open_pairs(struct student *s, const char *input)
         .records = store != NULL };
     struct inputs *in = &s->in;
 
-    /* pairs that have its log probabilities do not need it */
+    /* the model may be gone if the pairs have its log probabilities */
     depends_on_model(s, "reference", io_exists(name) ? name : NULL);
     from.reference = depends_value(s, "reference");
     pairs_open(&dpo.pairs, &from);

@@ -292,7 +292,7 @@ skip_to_batch(struct feed *f, struct msg *m, struct err *e)
 void
 feed_follow(struct feed *f, const struct position *p, int recorded)
 {
-    struct position at = { 0 }; /* the batch before the one at hand */
+    struct position at = { 0 }; /* of the batch before f->first */
     const char *chain;
     struct err e;
     int r;

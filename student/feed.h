@@ -63,9 +63,8 @@ void feed_use(struct feed *f, enum targets_kind kind, int hidden, double tau);
 /* Begin again at the first batch; the input must not be a pipe.  After -1 only
  * feed_again and feed_close may be called. */
 int feed_again(struct feed *f, const char *input, size_t ahead, struct err *e);
-/* Die unless the first batch is the one that follows p.  recorded: the input is
- * a file or folder, which may hold the batches up to p too; they are read and
- * checked like all others. */
+/* Die unless the next batch follows p.  recorded: 1: the input is a file or
+ * folder, which may hold the batches up to p too: read and check them first. */
 void feed_follow(struct feed *f, const struct position *p, int recorded);
 /* Read the next batch.  Returns 1; 0: the input has ended; -1 and *e: the input
  * is damaged. */

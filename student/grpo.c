@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Consecutive batches without a reward, or of equal rewards, that end the
- * run. */
+/* The run ends after this many consecutive batches without any reward, or of
+ * which --drop-equal leaves no group. */
 enum { MOST_EQUAL = 100 };
 
 static const char *const losses[] = { "grpo", "bnpo", "dr_grpo", "dapo",
@@ -133,9 +133,9 @@ check_grpo(struct student *s)
 
 struct grpo_run {
     struct grpo g;
-    size_t equal;  /* consecutive batches, up to now, without a group to train
-                    * on */
-    size_t silent; /* consecutive batches without a reward */
+    size_t equal;  /* consecutive batches up to now of which --drop-equal left
+                    * no group */
+    size_t silent; /* consecutive batches up to now without any reward */
 };
 
 static void
@@ -164,7 +164,7 @@ plan_grpo(struct student *s, struct plan_load *l)
     l->input += grpo_bytes(&((struct grpo_run *)s->own)->g);
 }
 
-/* Count batches that teach nothing.  -1 and *e: too many. */
+/* Update r->silent and r->equal.  -1 and *e: one of them is MOST_EQUAL. */
 static int
 check_taught(struct grpo_run *r, const struct student *s, struct err *e)
 {

@@ -127,7 +127,8 @@ share_rewards(struct grpo *g, const struct student *s)
     free(at);
 }
 
-/* Note programs, of several, that have begun to write null for all texts. */
+/* If there are several reward programs, print a note of each that writes null
+ * for all texts of this batch and did not for the batch before. */
 static void
 note_silent(struct grpo *g, const struct student *s)
 {

@@ -41,7 +41,7 @@ struct grpo {
     double *told;       /* [all rows, judge.n + 1] rewards and number of tokens
                          * of each row, ordered by rank */
     double *reward;     /* [all rows]; NAN: no program gave the text one */
-    int *silent;        /* [judge.n] 1: a program wrote null for all texts */
+    int *silent;        /* [judge.n] 1: the program wrote null for all texts */
     double *advantage;  /* [all rows] */
     struct text **kept; /* [n] texts that are trained on */
     double *kept_advantage, *kept_weight; /* [n] */

@@ -1,4 +1,4 @@
-/* What a killed run leaves in its folder: see leftovers.h. */
+/* Removing what a killed run left in its folder: see leftovers.h. */
 #include "leftovers.h"
 #include "base/dir.h"
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Is `name` NAME.tmp.PID, with the number of no living process? */
+/* Is `name` NAME.tmp.PID, where no process PID is alive? */
 static int
 is_dead_file(const char *name)
 {
@@ -21,7 +21,7 @@ is_dead_file(const char *name)
         kill((pid_t)strtol(dot + 1, NULL, 10), 0) < 0 && errno == ESRCH;
 }
 
-/* Remove the folder PATH.tmp, unless a living process makes it. */
+/* Remove the folder PATH.tmp, unless a living process is filling it. */
 static void
 remove_folder(const char *tmp)
 {

@@ -119,8 +119,8 @@ open_server(struct on_policy *o, const struct student *s)
             { (const void *)t->lse, DT_F32, 2 } } };
 }
 
-/* The content of --score-with: of its model, or of the server's.  A server that
- * does not tell it is known by its address. */
+/* Add the content of --score-with: the hash of the model's files, or the hash
+ * that the server reports, or else the hash of the server's address. */
 static void
 depends_on_teacher(struct student *s, const struct on_policy *o)
 {

@@ -47,8 +47,8 @@ refer_pairs(struct pairs *p, struct reference *r, const struct dist_group *g)
     free(all);
 }
 
-/* Write a pair's record with its reference log probabilities, and what they
- * depend on. */
+/* Write a pair's record with the reference's log probabilities and, as
+ * ref_made_with, the options and hashes on which they depend. */
 static int
 write_record(struct io_out *o, const struct pair *p, json_t *made,
     struct err *e)

@@ -21,8 +21,8 @@ struct pair_reader {
     struct tok_scratch *s;
     struct tok_ids ids[2];
     size_t left_out;  /* pairs whose prompt fills a text */
-    struct err other; /* the first record whose log probabilities were made
-                       * otherwise; code 0: there is none */
+    struct err other; /* message on the first record whose ref_made_with
+                       * differs from this run's; code 0: none differs */
 };
 
 /* The record's number `name`, or NAN. */
@@ -34,8 +34,7 @@ record_number(const json_t *record, const char *name)
     return json_is_number(x) ? json_number_value(x) : (double)NAN;
 }
 
-/* Set *e if the record's log probabilities of a reference were made otherwise
- * than this run would make them. */
+/* Set *e if the record's ref_made_with has another value than p->made. */
 static void
 check_ref_made(const struct pairs *p, const json_t *record, struct err *e)
 {
@@ -160,7 +159,7 @@ settle_pairs(struct pairs *p)
     XXH3_freeState(h);
 }
 
-/* Set p->made. */
+/* Set p->made from the hashes of p and the options of *from. */
 static void
 set_made(struct pairs *p, const struct pairs_from *from)
 {

@@ -31,8 +31,8 @@ struct pairs {
     char hash[33];      /* hash of ids, lengths and references */
     char tokenizer[33]; /* hash of the tokenizer */
     char template[33];  /* chat_hash of the template */
-    json_t *made;       /* what log probabilities of a reference depend on: the
-                         * member ref_made_with of records that have them */
+    json_t *made;       /* hashes and options on which the reference's log
+                         * probabilities depend: ref_made_with of records */
 };
 
 /* The input of pairs_open. */
@@ -46,9 +46,9 @@ struct pairs_from {
     const char *reference; /* hash of the reference model; "": not known */
     int records;           /* 1: pairs keep their records */
 };
-/* Dies on errors, and if all records have log probabilities of a reference, but
- * some say that these were made otherwise (EX_USAGE).  Prints a note of pairs
- * left out because the prompt fills a text. */
+/* Dies on errors, and (EX_USAGE) if all records have log probabilities of a
+ * reference, but a record's ref_made_with differs from p->made.  Prints a note
+ * of pairs left out because the prompt fills a text. */
 void pairs_open(struct pairs *p, const struct pairs_from *from);
 void pairs_close(struct pairs *p);
 

@@ -177,7 +177,7 @@ open_adapter(struct student *s, const char *checkpoint)
     tmodel_init_adapter(&s->t, &s->base, &s->adapter);
 }
 
-/* Die if options describe another state than the run's checkpoints hold. */
+/* Die if options ask for other tensors than the run's checkpoints hold. */
 static void
 check_record(const struct student *s)
 {

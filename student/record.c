@@ -21,7 +21,8 @@
 
 #define VERSION 1
 
-/* The hashes of contents, by name; null: there is no such content. */
+/* An object with the hash of each content, or null if the run has no such
+ * file. */
 static json_t *
 content_values(const struct record *r)
 {
@@ -134,8 +135,8 @@ refuse_gone(const struct record *r, const json_t *options)
             r->run, name);
 }
 
-/* The value of a content in the file's "inputs", where earlier versions gave
- * some contents another name; NULL: it is not known. */
+/* The content's value in `inputs` of options.json, by its name or by the one
+ * that earlier versions gave it; NULL: the file has neither. */
 static const json_t *
 old_content(const json_t *inputs, const char *name)
 {
@@ -150,7 +151,8 @@ old_content(const json_t *inputs, const char *name)
     return v;
 }
 
-/* The value of a name in part i of the file: options, run, inputs. */
+/* The value of `name` in `was`, part i of options.json (0: options, 1: run, 2:
+ * inputs); NULL: there is none, or --resume does not compare the option. */
 static const json_t *
 old_value(const struct record *r, size_t i, const json_t *was, const char *name)
 {
@@ -162,7 +164,7 @@ old_value(const struct record *r, size_t i, const json_t *was, const char *name)
     return i == 0 && depends_reason(name) != NULL ? NULL : v;
 }
 
-/* Does the option or content say what a checkpoint holds? */
+/* Does the option or content determine which tensors a checkpoint holds? */
 static int
 is_of_checkpoint(const char *name)
 {
@@ -175,7 +177,10 @@ is_of_checkpoint(const char *name)
     return i < sizeof names / sizeof *names;
 }
 
-/* changes NULL: compare only what says what a checkpoint holds. */
+/* Compare the record `now` of this run with `old`, that of options.json.  Die
+ * if they differ in a name that --override lacks; note the other differences
+ * and append them to `changes`.  changes NULL: compare only the names of
+ * is_of_checkpoint. */
 static void
 compare_record(const struct record *r, const json_t *old, json_t *now,
     json_t *changes)

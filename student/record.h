@@ -31,8 +31,9 @@ struct record {
     int last; /* 1: the first batch is the stream's last and may be smaller */
     const struct depends *depends; /* contents */
 };
-/* Before a checkpoint is read, compare those options with RUN/options.json, if
- * that is there, that say what the checkpoint holds.  Dies as record_keep. */
+/* If RUN/options.json exists, compare with it the options that determine which
+ * tensors a checkpoint holds, such as --qat.  Call it before a checkpoint is
+ * read.  Dies (EX_USAGE) as record_keep does. */
 void record_check(const struct record *r);
 /* Unless the run begins, compare *r with RUN/options.json; then write the file.
  * Dies (EX_USAGE) naming all differences; differences in r->override are only

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum { LINE_MOST = 400 }; /* most bytes of a line of an answer */
-#define MOST 1e30 /* the squares of such rewards, weighted, have a sum */
+#define MOST 1e30         /* sums of squares of weighted rewards stay finite */
 
 extern char **environ;
 
@@ -45,7 +45,7 @@ struct judging {
     pid_t watcher; /* a member of that group, which kills it when this process
                      * has ended */
     int to, from;  /* pipes; -1: closed */
-    int life;      /* pipe to the watcher, never written to */
+    int life;      /* pipe to the watcher; nothing is written to it */
     int ended;     /* 1: the program has ended, with `status` of waitpid */
     int status;
     struct deadline time;
@@ -58,8 +58,8 @@ struct judging {
 
 /* ---- starting and ending ---- */
 
-/* The watcher's input ends when this process does, even by kill -9.  The
- * program may signal its process group, the watcher included. */
+/* The watcher's script.  Its input ends when this process does, even by
+ * SIGKILL.  It ignores signals that the program sends to the process group. */
 static const char watch[] =
     "trap '' HUP INT QUIT TERM; read -r none; kill -KILL 0";
 
@@ -244,8 +244,8 @@ hear_answer(struct judging *j, struct err *e)
 
 /* ---- a batch ---- */
 
-/* The program has ended, and nothing more is to be read now, but a child of it
- * holds the output open.  Is the answer complete, or none to be expected? */
+/* Call it when the program has ended, its pipe is empty, and a child still
+ * holds the output open.  Has the program failed, or written all rewards? */
 static int
 is_answered(const struct judging *j)
 {
@@ -262,7 +262,7 @@ talk_to(struct judging *j, struct err *e)
 
         if (!(deadline_left(&j->time) > 0.0))
             return 0;
-        /* before the look at the pipe, where all is then that it has written */
+        /* first: once the program has ended, all its output is in the pipe */
         if (!j->ended)
             j->ended = waitpid(j->pid, &j->status, WNOHANG) == j->pid;
         if (poll(p, 2, j->from < 0 || j->ended ? 2 : 20) < 0) {
@@ -280,7 +280,7 @@ talk_to(struct judging *j, struct err *e)
     return 0;
 }
 
-/* Judge how the program has ended. */
+/* Check that the program ended in time, with status 0, after n lines. */
 static int
 check_end(const struct judging *j, double seconds, struct err *e)
 {

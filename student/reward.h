@@ -21,12 +21,12 @@ void reward_line(struct buf *lines, const json_t *record,
 
 /*
  * Let `sh -c command` judge n texts: write `lines` to it, and read the rewards
- * [n], NAN for null.  It inherits standard error.  All that is left of its
- * process group is killed when it has ended and written n lines, or when this
- * process has ended in any way.  -1 and *e "reward program 'command': why":
- * EX_INPUT: a line is no such number, or the number of lines is not n; EX_SYS:
- * the program cannot be started, fails, or is not done after `seconds` in which
- * this process ran.
+ * [n], NAN for null.  The program inherits standard error.  When it has ended
+ * and written n lines, or when this process ends in any way, the rest of the
+ * program's process group is killed.  -1 and *e "reward program 'command':
+ * why": EX_INPUT: a line is no such number, or the number of lines is not n;
+ * EX_SYS: the program cannot be started, fails, or is not done after `seconds`,
+ * not counting time in which this process was stopped.
  */
 int reward_run(const char *command, const struct buf *lines, size_t n,
     double seconds, double *reward, struct err *e);

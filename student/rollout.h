@@ -15,7 +15,7 @@ struct rollout_args {
     const char *template, *date;
     size_t rows, length, at_once;
     double temperature;
-    struct tm day; /* --date, read */
+    struct tm day; /* parsed `date` */
 };
 #define ROLLOUT_DEFAULT                                             \
     {                                                               \
@@ -51,8 +51,8 @@ struct rollout {
     struct text_rows rows;
     uint64_t batch; /* number of the current batch, from 1 */
 };
-/* Read --date.  Refuse options that leave a rank without the whole model, and
- * --steps 0. */
+/* Parse r->date into r->day.  Die if the date is invalid, if --stages or
+ * --shard-level 3 divides the model among ranks, or if --steps is missing. */
 void rollout_check(const struct student *s, struct rollout_args *r);
 /* Open tokenizer and prompts, and set s->in.  Rows have room for prompts with
  * their answers, too.  Dies on errors. */

@@ -223,7 +223,7 @@ set_flag(struct saver *s, int *what)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Remove the folders RUN/best-N of evaluations before `step`. */
+/* Remove the folders RUN/best-N with N < step. */
 static void
 remove_old_best(const char *run, uint64_t step)
 {
@@ -293,7 +293,7 @@ save_evaluated(struct saver *s, struct tmodel *t, uint64_t step, struct err *e)
         return fetch_weights(s, t, NULL, e);
     }
     watch_busy(1);
-    if (io_exists(path)) /* of a run that went on from an earlier step */
+    if (io_exists(path)) /* the run was resumed from an earlier step */
         r = dir_remove(path, e);
     if (r == 0 && (r = dir_new_begin(&d, path, e)) == 0) {
         if (s->tokenizer)
@@ -480,7 +480,7 @@ save_final(struct saver *s, struct tmodel *t, struct err *e)
     watch_busy(1);
     config = xasprintf("%s/%s", s->run,
         t->adapter != NULL ? "adapter_config.json" : "config.json");
-    unlink(config); /* left from when the run had fewer steps */
+    unlink(config); /* the run was finished before, after fewer steps */
     r = write_result(s, t, s->run, e);
     if (r == 0)
         r = io_fsync_dir(s->run, e);

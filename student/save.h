@@ -89,12 +89,11 @@ int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
 /* Write the finished model with its effective weights into RUN; config.json
  * last, so that RUN is a model only when it is complete. */
 int save_final(struct saver *s, struct tmodel *t, struct err *e);
-/* Write what save_final would write now, into RUN/best-STEP. */
+/* Write the files that save_final would write now, into RUN/best-STEP. */
 int save_evaluated(struct saver *s, struct tmodel *t, uint64_t step,
     struct err *e);
-/* Point RUN/best to what save_evaluated wrote for `step` or else to that
- * checkpoint, if there is either, and remove what save_evaluated wrote
- * earlier. */
+/* Make RUN/best a link to best-STEP or, if save_evaluated has not written that,
+ * to step-STEP; if neither exists, do nothing.  Remove best-N with N < step. */
 int save_best(const char *run, uint64_t step, struct err *e);
 /* Open the log RUN/NAME to append to, and remove its lines after `step`.
  * `head` is written to an empty log.  *last: the step of the last line kept, or

@@ -177,7 +177,7 @@ judge_step(struct student *s, struct err *e)
         return -1;
     swap_averages(s);
     r = s->command->judge(s, e);
-    /* a checkpoint holds the weights that training goes on with */
+    /* the checkpoint will hold other weights than were evaluated */
     if (r == 0 && s->st.best == s->st.step &&
         (s->a->ema > 0.0 || effective_bytes(&s->t) > 0))
         r = save_evaluated(&s->saver, &s->t, s->st.step, e);

@@ -12,8 +12,8 @@
 #include <time.h>
 
 /* Rows of a request; tries of a request, with pauses of 1, 2 and 4 s between
- * them; seconds of a try without a byte, and with all its bytes; bytes of an
- * answer at most, beside those of its targets. */
+ * them; most seconds without a byte, and most seconds of a whole try; most
+ * bytes of an answer besides its targets. */
 enum { ROWS = 16, TRIES = 4, SECONDS = 300, TOTAL = 900, ANSWER = 1 << 20 };
 
 int
@@ -38,8 +38,8 @@ tell_refusal(const struct http_answer *a, struct err *e)
     return r;
 }
 
-/* Returns 1: status 200; 0 and *e: another try may help; -1 and *e: none
- * will.  most: bytes of a right answer at most. */
+/* Returns 1: status 200; 0 and *e: another try may help; -1 and *e: no other
+ * try helps.  most: most bytes of an answer. */
 static int
 ask_once(const struct teacher_server *t, const char *path,
     const struct buf *body, size_t most, struct http_answer *a, struct err *e)

@@ -14,8 +14,8 @@ struct teacher_server {
     const char *url;
     struct http_server http;
     size_t V;          /* ids of the server's model */
-    char hash[33];     /* hash of what the server's targets depend on, such as
-                        * its model; "": it is not told */
+    char hash[33];     /* hash of model, adapter and arithmetic, reported by the
+                        * server; "": the server reports none */
     size_t k;          /* number of tokens that a prediction's targets have */
     double tau;        /* temperature of the second log-sum-exp */
     size_t most;       /* most rows that teacher_server_score may be given */

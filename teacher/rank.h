@@ -13,8 +13,8 @@ size_t rank_together(const struct args *a);
 void rank_begin(struct teacher *t);
 /* Die (EX_USAGE) on all ranks if their models differ. */
 void rank_same_model(const struct teacher *t);
-/* Die (EX_USAGE) on all ranks if the student's tokenizers differ, or the blocks
- * that are sent.  Call it after choose_taps. */
+/* Die (EX_USAGE) on all ranks if they have different tokenizers of the student,
+ * or send the outputs of different blocks.  Call it after choose_taps. */
 void rank_same_student(const struct teacher *t);
 /* Leave the other ranks.  Call it last. */
 void rank_end(struct teacher *t);

@@ -1,7 +1,6 @@
 /*
- * Time limits of waits.  They count only time in which this process runs: one
- * that was stopped, alone or with its job, has as much time left afterwards as
- * before.
+ * Time limits of waits.  Time in which this process is stopped (SIGSTOP, or a
+ * suspended job) does not count.
  */
 #ifndef BASE_DEADLINE_H
 #define BASE_DEADLINE_H
@@ -11,9 +10,9 @@ struct deadline {
     double before; /* clock_now() at the last call */
 };
 void deadline_begin(struct deadline *d, double seconds);
-/* Seconds left; 0 or less: time is over.  A wait is to call it every tenth of a
- * second or more often: a longer time since the last call counts as a tenth of
- * a second, since the process did not run in it. */
+/* Returns the seconds left; 0 or less: time is over.  Call it at least every
+ * 0.1 s during the wait: a longer time since the last call counts as 0.1 s,
+ * because the process must have been stopped. */
 double deadline_left(struct deadline *d);
 
 #endif

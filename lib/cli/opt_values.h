@@ -1,4 +1,5 @@
-/* The values of options as JSON, which a program keeps beside its result. */
+/* The values of options as JSON, for a file that a program writes beside its
+ * result. */
 #ifndef CLI_OPT_VALUES_H
 #define CLI_OPT_VALUES_H
 

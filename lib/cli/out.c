@@ -42,11 +42,11 @@ out_file(const char *path, const void *buf, size_t n)
         die_err(&e);
 }
 
-/* A file that is there, or will be made. */
+/* An output file, which need not exist yet. */
 struct output_file {
     int there;
-    struct stat st; /* if it is there */
-    char *dir;      /* real path of its folder; NULL: there is none */
+    struct stat st; /* valid if `there` */
+    char *dir;      /* real path of its folder; NULL: no such folder */
     const char *name;
 };
 
@@ -67,7 +67,8 @@ find_output(const char *path)
     return p;
 }
 
-/* Are both paths of one file, which cannot have two outputs? */
+/* Do both paths lead to the same file, other than a device such as
+ * /dev/null? */
 static int
 same_file(const char *a, const char *b)
 {

@@ -12,10 +12,9 @@ void out_put(const void *buf, size_t n);
 void out_file(const char *path, const void *buf, size_t n);
 
 /* Die (EX_USAGE) if two outputs of a program are the same file, by path or by
- * device and inode.  The arguments are pairs of an option and the path of its
- * file, or NULL if the option was not given; "-" is standard output.  A NULL
- * option ends them.  Outputs may share a device such as /dev/null.  Call it
- * before any output is opened. */
+ * device and inode.  The arguments are pairs of an option's name and its path
+ * ("-": standard output; NULL: the option was not given), then NULL.  Outputs
+ * may share a device such as /dev/null.  Call it before an output is opened. */
 void out_differ(const char *option, const char *path, ...);
 
 /* Call when nothing more goes to stdout, by stdio or out_put: flush and close

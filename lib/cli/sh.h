@@ -1,4 +1,4 @@
-/* Words of commands that messages print for a shell. */
+/* Quoting of words in commands that messages print, for a shell. */
 #ifndef CLI_SH_H
 #define CLI_SH_H
 

@@ -90,7 +90,7 @@ dist_alike(const struct dist_group *g, const char *text, int code,
 
 /* A file, and its hash. */
 struct hashed {
-    uint64_t device, inode; /* 0, 0: there is no such file */
+    uint64_t device, inode; /* 0, 0: path is NULL or does not exist */
     char hex[33];
 };
 

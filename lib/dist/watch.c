@@ -88,7 +88,7 @@ watch_leave(void)
 void
 watch_busy(int change)
 {
-    /* the time in which it was busy does not count afterwards either */
+    /* a busy time that has just ended must not count as slow */
     if (change < 0 && atomic_load(&depth) == 0)
         atomic_store(&since, clock_now());
     atomic_fetch_add(&busy, change);

@@ -14,9 +14,9 @@ sched_lr(enum sched s, double lr, size_t k, size_t n, size_t w, double by)
 {
     const double pi = 3.14159265358979323846;
     const double scale = w > 0 ? (double)w : 10000.0;
-    const size_t fall = s == SCHED_WSD ? (size_t)(by * (double)n + 0.5) : n;
+    const size_t last = (size_t)(by * (double)n + 0.5); /* decay of WSD */
     /* the decay begins at step `from`, and ends at floor * lr */
-    const size_t from = n > w + fall ? n - fall : w;
+    const size_t from = s == SCHED_WSD && n > w + last ? n - last : w;
     const double floor = s == SCHED_WSD ? 0.0 : by;
     double x;
 
