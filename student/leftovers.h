@@ -1,4 +1,4 @@
-/* What a killed run leaves in its folder. */
+/* Files and folders that a killed run left unfinished. */
 #ifndef STUDENT_LEFTOVERS_H
 #define STUDENT_LEFTOVERS_H
 

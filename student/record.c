@@ -140,14 +140,13 @@ refuse_gone(const struct record *r, const json_t *options)
 static const json_t *
 old_content(const json_t *inputs, const char *name)
 {
-    static const char *const older[][2] = { { "reference", "teacher" },
-        { "score-with", "teacher" } };
     const json_t *v = json_object_get(inputs, name);
 
-    for (size_t i = 0; v == NULL && i < sizeof older / sizeof *older; i++)
-        if (strcmp(name, older[i][0]) == 0 &&
-            json_is_string(json_object_get(inputs, older[i][1])))
-            return json_object_get(inputs, older[i][1]);
+    if (v == NULL &&
+        (strcmp(name, "reference") == 0 || strcmp(name, "score-with") == 0)) {
+        v = json_object_get(inputs, "teacher");
+        return json_is_string(v) ? v : NULL;
+    }
     return v;
 }
 
@@ -170,11 +169,11 @@ is_of_checkpoint(const char *name)
 {
     static const char *const names[] = { "qat", "mask", "ema", "lora",
         "adapter" };
-    size_t i = 0;
 
-    while (i < sizeof names / sizeof *names && strcmp(name, names[i]) != 0)
-        i++;
-    return i < sizeof names / sizeof *names;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return 1;
+    return 0;
 }
 
 /* Compare the record `now` of this run with `old`, that of options.json.  Die

@@ -78,6 +78,10 @@ goes_on --template same.jinja --reference same -t tok2
 refused template --template other.jinja
 refused tokenizer -t tok3
 refused reference --reference other
+# options.json of an earlier version has the reference's hash as "teacher"
+sed 's/"reference": \("[0-9a-f]\{32\}"\)/"teacher": \1/' run/options.json >old
+mv old run/options.json
+refused reference --reference ./other
 sed 's/the/and/' pairs.jsonl >more.jsonl
 input=more.jsonl
 refused stream
