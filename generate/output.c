@@ -78,7 +78,7 @@ output_has(struct output *o, const json_t *known)
         o->whole += n;
         if (!is_line_of(o->line, (size_t)n, known))
             die(EX_USAGE,
-                "%s: line %zu: is of another prompt or seed: repeat the "
+                "%s: line %zu: has another prompt or seed: repeat the "
                 "options of the first run, or give another file",
                 o->path, o->lines);
         buf_clear(&o->last);
@@ -102,8 +102,8 @@ refuse_more(struct output *o)
 {
     if (o->had != NULL && getline(&o->line, &o->cap, o->had) > 0)
         die(EX_USAGE,
-            "%s: line %zu: is of no prompt: repeat the options of the first "
-            "run, or give another file",
+            "%s: line %zu: belongs to none of the prompts: repeat the options "
+            "of the first run, or give another file",
             o->path, o->lines + 1);
 }
 

@@ -311,8 +311,8 @@ feed_follow(struct feed *f, const struct position *p, int recorded)
     }
     if (at.seq != p->seq || strcmp(at.chain, p->chain) != 0)
         die(EX_INPUT,
-            "%s: has batch %llu with hash %s, but the checkpoint ends at %llu "
-            "with %s: %s",
+            "%s: has batch %llu with hash %s, but the checkpoint ends at batch "
+            "%llu with hash %s: %s",
             f->name, (unsigned long long)at.seq, at.chain,
             (unsigned long long)p->seq, p->chain,
             recorded ? "give the batches that the run began with, or those "

@@ -52,8 +52,8 @@ check_ref_made(const struct pairs *p, const json_t *record, struct err *e)
         before = json_dumps(w, JSON_ENCODE_ANY);
         now = json_dumps(v, JSON_ENCODE_ANY);
         err_set(e, EX_USAGE,
-            "ref_chosen_logps was made with another --%s: %s, and is %s now; "
-            "give the same, or pairs without log probabilities",
+            "ref_chosen_logps was computed with --%s %s, not %s; repeat that "
+            "option, or give pairs without log probabilities",
             name, before, now);
         free(before);
         free(now);

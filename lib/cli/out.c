@@ -103,8 +103,8 @@ out_differ(const char *option, const char *path, ...)
     while (option != NULL) {
         for (int i = 0; i < n && path != NULL; i++)
             if (same_file(paths[i], path))
-                die(EX_USAGE, "%s: is the file of %s and of %s: give two", path,
-                    options[i], option);
+                die(EX_USAGE, "%s: is the file of %s and of %s: give two names",
+                    path, options[i], option);
         if (path != NULL) {
             assert(n < MOST);
             options[n] = option;

@@ -157,7 +157,7 @@ do
     # shellcheck disable=SC2086
     status 2 "they are refused with another --$with" stored --$with with.jsonl
     like "the message names --${with% *} and both values" \
-        "with.jsonl: line 1: .*--${with% *}: .+, and is " err
+        "with.jsonl: line 1: .*--${with% *} .+, not .+; repeat" err
 done
 status 2 'they are refused for another model, which is the reference' \
     stored -m other with.jsonl
