@@ -1,9 +1,9 @@
 /* Scores the requests of all tasks by a model.
  *
  * Stem: the tokens with which all requests of an item begin.  They are computed
- * once, and predictions inside the stem are scored once.  Where RoPE's angles
- * depend on the length of a text, only requests whose angles are those of their
- * stem share it.
+ * once, and predictions inside the stem are scored once.  If RoPE's angles
+ * depend on the length of a text, the requests of an item share their stem only
+ * if the whole requests have the same angles as the stem.
  *
  * Attention takes a row's keys in groups that end at multiples of 256 tokens.
  * An item begins at such a multiple or crosses none.  So its keys are always
@@ -254,7 +254,7 @@ add_requests(struct bundle *b, const struct task_ids *r, size_t n, size_t nstem,
     }
 }
 
-/* Do n requests have the angles of their first nstem tokens? */
+/* Do the n requests have the same RoPE angles as their stem of nstem tokens? */
 static int
 angles_same(const struct config *c, const struct task_ids *r, size_t n,
     size_t nstem)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The commands that a stopped run prints, as they are printed; what a killed run
-# leaves behind
+# A stopped run prints a command that resumes it: the command is run as printed.
+# A resumed run removes unfinished files of a killed one
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/dpo.sh"
 

@@ -1,6 +1,6 @@
-/* Every option of every command of student: ranks that differ in it, and a
- * resumed run with another value, are refused with status 2, or student's one
- * list of exceptions says why it may differ. */
+/* For every option of every command of student: either ranks with different
+ * values, and a resumed run with another value, are refused with status 2, or
+ * depends.c lists the option as excepted, with the reason. */
 #include "../lib/tap.h"
 #include "student/depends.h"
 #include "student/dpo.h"
@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Options whose values are words and not the names of files or servers, and
- * another value of each.  A new option that names a file has to be excepted in
- * depends.c, and its content has to be compared. */
+/* Options with words as values, other than names of files or servers, and
+ * another value of each.  A new option that names a file belongs in
+ * depends.c instead, and its command must compare the file's content. */
 static const char *const words[][2] = {
     { "adam", "0.8,0.9,1e-8" },
     { "date", "2026-01-31" },

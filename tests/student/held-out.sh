@@ -213,7 +213,8 @@ ok 'a run with an average and no evaluation is made' trained blind --ema 0.5
 same_model 'evaluating an average changes no bit' avg blind
 
 # --- run/best holds what was evaluated ---
-# agrees WHAT RUN evalppl-option ...: evalppl of RUN/best is what RUN's note says
+# agrees WHAT RUN evalppl-option ...: evalppl of RUN/best gives the loss that the
+# run printed
 agrees() {
     what=$1 run=$2
     shift 2
