@@ -19,7 +19,7 @@ struct chat {
     json_t *special;             /* texts of special tokens, by names such as
                                   * bos_token */
     int takes_parts;             /* 1: the template prints lists of parts */
-    int takes_thinking;          /* 1: also those of the type "thinking" */
+    int takes_thinking;          /* 1: and prints parts of type "thinking" */
 };
 
 /* The special tokens' texts in a tokenizer_config.json. */
@@ -100,7 +100,7 @@ read_model_template(struct chat *c, const char *model, const json_t *config,
     return 0;
 }
 
-/* Has a member a value that says something: not null, false or empty? */
+/* Is v there, and neither null, false, an empty text nor an empty list? */
 static int
 is_given(const json_t *v)
 {
@@ -127,7 +127,9 @@ chat_reads(const struct chat *c, const char *name)
     return 0;
 }
 
-/* Does the template print a part of this type, the last message's content? */
+/* Render `messages`, which this frees, after setting the last message's content
+ * to one part of this type.  Returns 1 if the template prints the part's
+ * text. */
 static int
 part_is_printed(const struct chat *c, const char *type, json_t *messages)
 {
@@ -267,8 +269,8 @@ check_media(const json_t *o, struct err *e)
     return 0;
 }
 
-/* Is a part of a content something that the template prints?  A template may
- * walk over parts and drop those that it does not know. */
+/* Check that the template prints a part of a content: a template may drop parts
+ * of other types without an error. */
 static int
 check_part(const struct chat *c, const json_t *part, struct err *e)
 {
@@ -286,7 +288,7 @@ check_part(const struct chat *c, const json_t *part, struct err *e)
     return check_media(part, e);
 }
 
-/* Do speakers of this role send results of tools, which may be any JSON? */
+/* Does a message of this role hold a tool's result, which may be any JSON? */
 static int
 role_is_tool(const char *role)
 {
@@ -373,8 +375,9 @@ plain_message(const struct chat *c, const json_t *message, struct err *e)
     return copy;
 }
 
-/* The end of a message that is to be continued has this mark and a space, as in
- * transformers: a template may trim the space. */
+/* If the model is to continue a message, chat_render appends this mark and a
+ * space to the message, and cuts the rendered text at the mark, as transformers
+ * does.  If no space follows the mark, the template trims messages. */
 #define END_MARK "CONTINUE_FINAL_MESSAGE_TAG"
 
 /* The last part that is a text; NULL: there is none. */
@@ -407,8 +410,8 @@ mark_end(json_t *messages, struct err *e)
     return 0;
 }
 
-/* Cut the text at the last mark; spaces before it go if the template has
- * trimmed the one after it. */
+/* Cut the text at the last mark.  If the template has trimmed the space after
+ * the mark, cut the white space before the mark too. */
 static int
 cut_at_mark(struct jinja_out *out, struct err *e)
 {

@@ -53,10 +53,10 @@ struct chat_options {
 /* Does the template's text have the variable `name`? */
 int chat_reads(const struct chat *c, const char *name);
 
-/* Check an object of variables: it may not have what has a place of its own,
- * which would be ignored: messages, tools, chat_template,
- * add_generation_prompt, continue_final_message.  more: NULL or null: none.  -1
- * and *e (EX_INPUT) "chat_template_kwargs: why". */
+/* Check the template's variables in `more`, an object, null or NULL.  -1 and *e
+ * (EX_INPUT) "chat_template_kwargs: why": `more` is none of these, or has a
+ * variable that chat_render sets itself or does not take: messages, tools,
+ * chat_template, add_generation_prompt, continue_final_message. */
 int chat_check_variables(const json_t *more, struct err *e);
 
 /* Set o->tools and o->more by the members tools (a list, or a list as JSON in a

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* most bytes of a format, and of its result */
-enum { FORMAT = 200, RESULT = 4000 };
+enum { FORMAT = 200, RESULT = 4000 }; /* most bytes of a format, of a result */
 
-/* Days of the year before the month, from 0; month 12: days of the year. */
+/* Days of the year before a month, which is numbered from 0; month 12: days of
+ * the year. */
 static int
 days_before(int year, int month)
 {
@@ -47,8 +47,9 @@ date_parse(const char *text, struct tm *t, struct err *e)
     return 0;
 }
 
-/* Append to *to the C library's format for Python's format [n].  Python itself
- * replaces three conversions: %z and %Z by nothing, %f by a fraction. */
+/* Append Python's format [n] to *to as a format for strftime, without the
+ * conversions that Python replaces itself: %z and %Z by nothing, %f by a
+ * fraction of a second. */
 static int
 c_format(const char *format, size_t n, struct buf *to, struct err *e)
 {

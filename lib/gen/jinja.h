@@ -1,29 +1,32 @@
 /*
  * Jinja templates, as far as the chat templates of published models need them.
- * A template is text of somebody else: memory, output, nesting and work are
- * bounded, and nothing outside the template and its variables can be reached.
+ * Templates are not trusted: memory, output, nesting and work are bounded, and
+ * a template reaches nothing but its variables and the time that it is given.
  *
  * Statements: for (with if, else), if, set (also of a namespace's member, and
  * of a block, with filters), with, macro, call, filter, raw, break, continue,
  * generation.  Expressions: all operators, slices, calls, filters, tests;
- * jinja_names.h lists the filters, tests, methods and functions.  The outcome
- * is that of jinja2 3.1 as transformers 5.24 sets it up: trim_blocks,
+ * jinja_names.h lists the filters, tests, methods and functions.  The text is
+ * that of jinja2 3.1 as transformers 5.24 sets it up: trim_blocks,
  * lstrip_blocks, the immutable sandbox, its tojson and namespace.
  * scripts/oracle/jinja.py compares the two.
  *
- * These differ.  Refused, by name and line, when the template is read:
- * - other statements; filters and tests, where jinja2 refuses those that it
- *   does not know: in an if, when they are reached; a loop that is recursive;
- * - a macro inside a loop, with or block; generation inside a macro or a block
- *   that is no generation, if or loop;
+ * Differences from jinja2.  jinja_parse refuses, by name and line:
+ * - other statements; recursive loops;
+ * - other filters and tests; inside an if, jinja_render refuses them when they
+ *   are evaluated, as jinja2 does with names that it does not know;
+ * - a macro inside another macro, a loop, or a with, call, filter, set or
+ *   generation block; generation inside a macro, or a call, filter, set or
+ *   generation block;
  * - numbers with exponents, _, or another base than 10; names
  *   outside ASCII; the escapes \N and \0 to \7 in texts;
  * - targets in brackets, or with members beside others; *args and **kwargs, and
  *   more than 16 arguments or 64 parameters; varargs, kwargs.
- * Refused when it is reached:
+ * jinja_render refuses, when the template evaluates them:
  * - other methods and functions, also as values; members of loop besides
- *   index, first, last, length, revindex, previtem, nextitem;
- * - printing a list, object, macro or method as text: tojson prints one;
+ *   index, index0, first, last, length, revindex, revindex0, previtem,
+ *   nextitem;
+ * - printing a list, object, macro or method; tojson prints lists and objects;
  * - upper, lower, capitalize, title, and sorting without regard to case, of a
  *   text with letters outside ASCII that they would change;
  * - whole numbers of more than 64 bits, powers that are complex;
@@ -34,12 +37,13 @@
  *   a filter with arguments; sort by several attributes; unique of tuples;
  *   int to another base, or of a text with digits outside ASCII;
  * - a caller or its block, called after the call statement has ended.
- * Rendered in another way:
- * - ranges, views of objects and generators are lists: they can be used twice,
- *   have a length, elements and an order, and may equal a list;
+ * jinja_render renders otherwise than jinja2:
+ * - ranges, generators, and the keys, values and items of objects are lists:
+ *   they can be read twice, have a length, elements and an order, and may equal
+ *   a list;
  * - attributes of numbers (real, imag, methods) are undefined;
- * - a whole number beyond 2^53 is rounded before / and before it is compared
- *   with one that is not whole;
+ * - a whole number beyond 2^53 is rounded to a double before a division by /
+ *   and before a comparison with a number that is not whole;
  * - a macro that is called before the template sets one of its caller's
  *   variables sees the caller's value, which is undefined in jinja2.
  */
@@ -55,11 +59,11 @@
 
 struct jinja;
 
-/* Bounds of a rendering, which ends within some seconds and 512 MiB, whatever
- * the template: scripts/oracle/jinja_bounds.py looks for one that does not.  A
- * step visits a value or passes over 16 bytes of text or 4 names.  The values
- * that are made have JINJA_MEMORY bytes together; the text that is printed and
- * the texts being made have JINJA_TEXT bytes together. */
+/* Bounds of a rendering, which takes some seconds and 512 MiB at most, whatever
+ * the template: scripts/oracle/jinja_bounds.py searches for a template that
+ * takes more.  JINJA_WORK: steps, each of which visits a value, 16 bytes of
+ * text or 4 names.  JINJA_MEMORY: bytes of all values that are made.
+ * JINJA_TEXT: bytes of the printed text and of the texts being made. */
 #define JINJA_WORK ((size_t)32 << 20)
 #define JINJA_MEMORY ((size_t)256 << 20)
 #define JINJA_TEXT ((size_t)64 << 20)
@@ -85,9 +89,9 @@ int jinja_marks(const struct jinja *t);
  * Render a template with the members of the object `variables`.  *now is the
  * time that strftime_now formats.  *out is overwritten; the caller releases it,
  * also after an error.  Several threads may render a template at the same time.
- * 0; -1 and *e (EX_INPUT): "line N: why"; EX_USAGE: the template calls
- * strftime_now, and `now` is NULL.  If the template itself refuses the
- * variables, by raise_exception, the error is its text.
+ * 0; -1 and *e: EX_INPUT and "line N: why", or the text alone that the template
+ * gives to raise_exception; EX_USAGE: the template calls strftime_now, and
+ * `now` is NULL.
  */
 int jinja_render(const struct jinja *t, const json_t *variables,
     const struct tm *now, struct jinja_out *out, struct err *e);

@@ -7,12 +7,6 @@
 #define RANGE 100000 /* as jinja2's sandbox allows */
 
 int
-jrun_shown(struct jtext t)
-{
-    return (int)(t.n < JRUN_SHOWN ? t.n : JRUN_SHOWN);
-}
-
-int
 jrun_arguments(struct jrun *r, const struct jnode *list, struct jargs *a)
 {
     a->n = 0;
@@ -87,9 +81,7 @@ make_range(struct jrun *r, const struct jval *const *slot, struct jval *out)
             "time",
             RANGE);
     *out = (struct jval){ .kind = J_LIST };
-    if (jrun_work(r, (size_t)n) < 0 ||
-        (out->list.v = jrun_alloc(r, (size_t)n + 1, sizeof *out->list.v)) ==
-            NULL)
+    if (jrun_work(r, (size_t)n) < 0 || jrun_room(r, (size_t)n, &out->list) < 0)
         return -1;
     for (; (int64_t)out->list.n < n; out->list.n++)
         out->list.v[out->list.n] = jval_int(v[0] + v[2] * (int64_t)out->list.n);
@@ -128,7 +120,7 @@ format_time(struct jrun *r, const struct jval *v, struct jval *out)
     if (r->now == NULL)
         return err_set(r->e, EX_USAGE,
             "asks for the date: give it by --date, such as --date 2026-01-31");
-    /* an item of two bytes, such as %c, takes as long as a page of text */
+    /* strftime takes as long for two bytes, such as %c, as for much text */
     if (jrun_work(r, 100 + 50 * v->t.n) < 0)
         return -1;
     if ((k = date_format(r->now, v->t.p, v->t.n, &b, &e)) < 0)
@@ -158,7 +150,7 @@ call_function(struct jrun *r, int id, const struct jargs *a, struct jval *out)
         (int)(slot[0]->t.n < 400 ? slot[0]->t.n : 400), slot[0]->t.p);
 }
 
-/* Give the parameters of a macro their values. */
+/* Set the variables of a macro's parameters to arguments or defaults. */
 static int
 macro_parameters(struct jrun *r, const struct jnode *macro,
     const struct jargs *a)
@@ -183,29 +175,25 @@ macro_parameters(struct jrun *r, const struct jnode *macro,
     }
     if (used < a->n)
         return jrun_fail(r, "the macro \"%.*s\" has no such parameters",
-            jrun_shown(macro->name), macro->name.p);
+            jtext_shown(macro->name), macro->name.p);
     return 0;
 }
 
-/* Run a macro, or the block of a call statement, which sees the variables of
- * *up. */
+/* Run a macro, or the block of a call statement, and set *out to its text.  The
+ * macro sees the variables of *up. */
 static int
 run_macro(struct jrun *r, const struct jnode *macro, const struct jframe *up,
     const struct jargs *a, struct jval *out)
 {
-    const size_t scope = r->scope, nvar = r->nvar, from = jrun_begin(r);
-    struct jframe *site = r->frame, frame = { up, nvar, nvar };
+    const size_t from = jrun_begin(r), before = jrun_scope_enter(r);
+    struct jframe *site = r->frame, frame = { up, r->nvar, r->nvar };
     int k;
 
-    if (scope == 0)
-        r->root.to = nvar;
-    site->to = nvar;
-    r->scope = nvar;
+    site->to = r->nvar;
     r->frame = &frame;
     k = macro_parameters(r, macro, a) < 0 ? -1 : jrun_body(r, macro->c);
     r->frame = site;
-    r->scope = scope;
-    r->nvar = nvar;
+    jrun_scope_leave(r, before);
     return k < 0 ? -1 : jrun_end(r, from, out);
 }
 
@@ -220,7 +208,7 @@ jrun_call_block(struct jrun *r, const struct jnode *n)
         jrun_arguments(r, n->b->b, &a) < 0)
         return -1;
     r->line = n->line;
-    if (f.kind != J_MACRO || a.n == JARGS)
+    if (f.kind != J_MACRO || a.n == JNODE_ARGS)
         return jrun_fail(r, "a block is given to %s", jval_kind(&f));
     *c = (struct jcaller){ n, r->frame };
     a.name[a.n] = (struct jtext){ "caller", 6 };
@@ -251,14 +239,14 @@ call_method(struct jrun *r, const struct jnode *n, const struct jval *v,
     if (row == NULL || jname_of_dict(row) != (v->kind == J_DICT) ||
         (v->kind != J_TEXT && v->kind != J_DICT))
         return jrun_fail(r, "the method \"%.*s\" of %s is not known here",
-            jrun_shown(n->a->name), n->a->name.p, jval_kind(v));
+            jtext_shown(n->a->name), n->a->name.p, jval_kind(v));
     if (jrun_bind(r, row, a, slot) < 0)
         return -1;
     return jrun_method(r, row, v, slot, out);
 }
 
-/* If the member `name` of *f is a macro or a function, set *f to it and return
- * 1; 0: there is no such member, and `name` may be a method; -1. */
+/* If the member `name` of *f is a macro or a function, set *f to that member
+ * and return 1; 0: `name` may be a method; -1. */
 static int
 member_function(struct jrun *r, struct jtext name, struct jval *f)
 {
@@ -298,6 +286,6 @@ jrun_call(struct jrun *r, const struct jnode *n, struct jval *out)
         return run_macro(r, f.caller->node, f.caller->frame, &a, out);
     if (f.kind == J_UNDEFINED)
         return jrun_fail(r, "the function \"%.*s\" is not known here",
-            jrun_shown(f.t), f.t.p);
+            jtext_shown(f.t), f.t.p);
     return jrun_fail(r, "%s is called", jval_kind(&f));
 }

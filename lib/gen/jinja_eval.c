@@ -46,7 +46,7 @@ static const char text_methods[] =
 static const char list_methods[] = " copy count index ";
 static const char tuple_methods[] = " count index ";
 static const char dict_methods[] = " copy fromkeys get items keys values ";
-/* These change the object: for jinja2's sandbox they are not defined. */
+/* Methods that change an object: jinja2's sandbox makes them undefined. */
 static const char blocked_methods[] = " clear pop popitem setdefault update ";
 
 static int
@@ -54,7 +54,7 @@ is_word_of(struct jtext name, const char *words)
 {
     const char *p = words;
 
-    if (name.n == 0 || memchr(name.p, ' ', name.n) != NULL)
+    if (name.n == 0 || name.n > 20 || memchr(name.p, ' ', name.n) != NULL)
         return 0;
     while ((p = strchr(p, ' ')) != NULL && p[1] != '\0') {
         p++;
@@ -67,8 +67,6 @@ is_word_of(struct jtext name, const char *words)
 static int
 has_method(const struct jval *v, struct jtext name)
 {
-    if (name.n > 20)
-        return 0;
     switch (v->kind) {
     case J_TEXT: return is_word_of(name, text_methods);
     case J_LIST: return is_word_of(name, list_methods);
@@ -78,35 +76,33 @@ has_method(const struct jval *v, struct jtext name)
     }
 }
 
-/* v.name if attributes is 1, which come before members, else v['name']. */
+/* Set *out to v.name (attributes 1), where an object's methods come before its
+ * members, or to v['name'] (attributes 0), where members come first. */
 static int
 member_of(struct jrun *r, const struct jval *v, struct jtext name,
     int attributes, struct jval *out)
 {
     const struct jval *m = NULL;
+    int method;
 
     *out = (struct jval){ .kind = J_UNDEFINED, .t = name };
     if (v->kind == J_TEXT && jrun_work(r, 16) < 0)
         return -1;
     if (v->kind == J_UNDEFINED)
         return jrun_fail(r, "\"%.*s\" is not defined, so it has no \"%.*s\"",
-            jrun_shown(v->t), v->t.p, jrun_shown(name), name.p);
+            jtext_shown(v->t), v->t.p, jtext_shown(name), name.p);
     if (v->kind == J_LOOP && !loop_member(v->loop, name, out))
-        return jrun_fail(r, "loop.%.*s is not known here", jrun_shown(name),
+        return jrun_fail(r, "loop.%.*s is not known here", jtext_shown(name),
             name.p);
-    if (attributes && v->kind == J_DICT && name.n < 20 &&
-        is_word_of(name, blocked_methods))
+    if (attributes && v->kind == J_DICT && is_word_of(name, blocked_methods))
         return 0;
-    if (!(attributes && has_method(v, name))) {
-        if ((v->kind == J_DICT || v->kind == J_SPACE) &&
-            jdict_get(r, v->dict, name, &m) < 0)
-            return -1;
-        if (m != NULL) {
-            *out = *m;
-            return 0;
-        }
-    }
-    if (has_method(v, name))
+    method = has_method(v, name);
+    if ((v->kind == J_DICT || v->kind == J_SPACE) && !(attributes && method) &&
+        jdict_get(r, v->dict, name, &m) < 0)
+        return -1;
+    if (m != NULL)
+        *out = *m;
+    else if (method)
         out->kind = J_METHOD;
     return 0;
 }
@@ -208,7 +204,7 @@ copy_slice(struct jrun *r, const struct jval *v, int64_t from, int64_t to,
     struct jval part = { .kind = v->kind };
 
     if (jrun_elements(r, v, &all) < 0 || jrun_work(r, all.n) < 0 ||
-        (part.list.v = jrun_alloc(r, all.n + 1, sizeof *part.list.v)) == NULL)
+        jrun_room(r, all.n, &part.list) < 0)
         return -1;
     while (step > 0 ? from < to : from > to) {
         part.list.v[part.list.n++] = all.v[from];
@@ -266,8 +262,7 @@ eval_list(struct jrun *r, const struct jnode *n, struct jval *out)
     *out = (struct jval){ .kind = n->kind == JN_LIST ? J_LIST : J_TUPLE };
     for (const struct jnode *c = n->a; c != NULL; c = c->next)
         count++;
-    out->list.v = jrun_alloc(r, count + 1, sizeof *out->list.v);
-    if (out->list.v == NULL)
+    if (jrun_room(r, count, &out->list) < 0)
         return -1;
     for (const struct jnode *c = n->a; c != NULL; c = c->next)
         if (jrun_eval(r, c, &out->list.v[out->list.n++]) < 0)
@@ -332,10 +327,11 @@ join_lists(struct jrun *r, const struct jval *a, const struct jval *b,
 static int
 repeat(struct jrun *r, const struct jval *v, int64_t times, struct jval *out)
 {
-    const size_t n = times > 0 ? (size_t)times : 0, from = r->out->n;
+    const size_t n = times > 0 ? (size_t)times : 0;
 
     if (v->kind == J_TEXT) {
-        jrun_begin(r);
+        const size_t from = jrun_begin(r);
+
         if (jrun_repeat(r, v->t, n) < 0 || jrun_end(r, from, out) < 0)
             return -1;
         out->safe = v->safe;
@@ -345,7 +341,7 @@ repeat(struct jrun *r, const struct jval *v, int64_t times, struct jval *out)
     if (v->list.n > 0 && n > JINJA_MEMORY / sizeof *v / v->list.n)
         return jrun_fail(r, "needs too much memory");
     if (jrun_work(r, n * v->list.n) < 0 ||
-        (out->list.v = jrun_alloc(r, n * v->list.n + 1, sizeof *v)) == NULL)
+        jrun_room(r, n * v->list.n, &out->list) < 0)
         return -1;
     while (out->list.n < n * v->list.n) {
         memcpy(out->list.v + out->list.n, v->list.v, v->list.n * sizeof *v);
@@ -467,7 +463,7 @@ eval_binary(struct jrun *r, const struct jnode *n, struct jval *out)
         const struct jval *u = a.kind == J_UNDEFINED ? &a : &b;
 
         if (u->kind == J_UNDEFINED)
-            return jrun_fail(r, "\"%.*s\" is not defined", jrun_shown(u->t),
+            return jrun_fail(r, "\"%.*s\" is not defined", jtext_shown(u->t),
                 u->t.p);
         return jrun_fail(r, "%s %s %s has no value", jval_kind(&a),
             n->op == 'd'       ? "//"
@@ -514,7 +510,7 @@ eval_filter(struct jrun *r, const struct jnode *n, struct jval *out)
     r->line = n->line;
     if (n->id == NULL)
         return jrun_fail(r, "the %s \"%.*s\" is not known here",
-            n->kind == JN_FILTER ? "filter" : "test", jrun_shown(n->name),
+            n->kind == JN_FILTER ? "filter" : "test", jtext_shown(n->name),
             n->name.p);
     if (jrun_bind(r, n->id, &a, slot) < 0)
         return -1;

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARGUMENTS 16 /* of a call, at most */
-
 static struct jnode *parse_or(struct jparse *p);
 static struct jnode *parse_unary(struct jparse *p, int filters);
 
@@ -169,7 +167,7 @@ parse_brackets(struct jparse *p)
         return n == NULL || parse_elements(p, "}", 1, &n->a) < 0 ? NULL : n;
     }
     return jparse_fail(p, "an expression should begin at \"%.*s\"",
-        (int)(p->tok->text.n < 40 ? p->tok->text.n : 40), p->tok->text.p);
+        jtext_shown(p->tok->text), p->tok->text.p);
 }
 
 static struct jnode *
@@ -206,8 +204,9 @@ parse_arguments(struct jparse *p, struct jnode **last)
             return -1;
         if (n > 0 && jparse_skip(p, ")"))
             break;
-        if (n == ARGUMENTS || jparse_is(p, "*") || jparse_is(p, "**")) {
-            jparse_fail(p, "too many arguments, or those of a list");
+        if (n == JNODE_ARGS || jparse_is(p, "*") || jparse_is(p, "**")) {
+            jparse_fail(p, "a call has * or more than %d arguments",
+                JNODE_ARGS);
             return -1;
         }
         if (p->tok->kind == JT_NAME && p->tok[1].kind == JT_OPERATOR &&
@@ -223,7 +222,7 @@ parse_arguments(struct jparse *p, struct jnode **last)
     return 0;
 }
 
-/* Parse what stands in the brackets after node a: an index or a slice. */
+/* Parse the index or slice in the brackets after node a. */
 static struct jnode *
 parse_subscript(struct jparse *p, struct jnode *a)
 {
@@ -282,8 +281,9 @@ parse_postfix(struct jparse *p, struct jnode *n)
     return NULL;
 }
 
-/* Set n->id to the row of `table` with the name that is next; NULL: there is
- * none, which is an error when n is evaluated or, in no branch, at once. */
+/* Step over the name that is next, and set n->id to its row of `table`.  An
+ * unknown name leaves n->id NULL: in a branch of an if, evaluating n is an
+ * error; elsewhere the template is refused. */
 static struct jnode *
 known_name(struct jparse *p, struct jnode *n, const struct jname *table,
     const char *what)

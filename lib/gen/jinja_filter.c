@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Print v as tojson does. */
+/* The filter tojson(ensure_ascii, indent, separators, sort_keys). */
 static int
 filter_json(struct jrun *r, const struct jval *v,
     const struct jval *const *slot, struct jval *out)
@@ -96,7 +96,7 @@ passes_test(struct jrun *r, const struct jval *v, const struct jval *name,
         row = jname_find(jinja_tests, name->t);
     if (row == NULL || (row->least == 1) != (arg != NULL))
         return jrun_fail(r, "the test \"%.*s\" is not known here",
-            name->kind == J_TEXT && name->t.n < 80 ? (int)name->t.n : 0,
+            name->kind == J_TEXT ? jtext_shown(name->t) : 0,
             name->kind == J_TEXT ? name->t.p : "");
     return jrun_test(r, row, v, arg, is);
 }
@@ -113,8 +113,7 @@ filter_select(struct jrun *r, int id, const struct jval *v,
     *out = (struct jval){ .kind = J_LIST };
     if (!jval_true(v)) /* none and 0 too */
         return 0;
-    if (jrun_elements(r, v, &all) < 0 ||
-        (out->list.v = jrun_alloc(r, all.n + 1, sizeof *out->list.v)) == NULL)
+    if (jrun_elements(r, v, &all) < 0 || jrun_room(r, all.n, &out->list) < 0)
         return -1;
     for (size_t i = 0; i < all.n; i++) {
         struct jval m = all.v[i];
@@ -145,8 +144,7 @@ filter_map(struct jrun *r, const struct jval *v, const struct jval *const *slot,
     *out = (struct jval){ .kind = J_LIST };
     if (!jval_true(v))
         return 0;
-    if (jrun_elements(r, v, &all) < 0 ||
-        (out->list.v = jrun_alloc(r, all.n + 1, sizeof *out->list.v)) == NULL)
+    if (jrun_elements(r, v, &all) < 0 || jrun_room(r, all.n, &out->list) < 0)
         return -1;
     for (size_t i = 0; i < all.n; i++) {
         struct jval *m = &out->list.v[out->list.n++];
@@ -163,12 +161,13 @@ filter_map(struct jrun *r, const struct jval *v, const struct jval *const *slot,
 static int
 filter_string(struct jrun *r, const struct jval *v, struct jval *out)
 {
-    const size_t from = r->out->n;
+    size_t from;
 
-    *out = *v;
-    if (v->kind == J_TEXT)
+    if (v->kind == J_TEXT) {
+        *out = *v;
         return 0;
-    jrun_begin(r);
+    }
+    from = jrun_begin(r);
     return jrun_print(r, v) < 0 ? -1 : jrun_end(r, from, out);
 }
 
@@ -189,7 +188,7 @@ filter_join(struct jrun *r, const struct jval *v,
 static int
 filter_elements(struct jrun *r, int id, const struct jval *v, struct jval *out)
 {
-    struct jlist all, back;
+    struct jlist all;
 
     if (jrun_elements(r, v, &all) < 0)
         return -1;
@@ -202,14 +201,12 @@ filter_elements(struct jrun *r, int id, const struct jval *v, struct jval *out)
     *out = (struct jval){ .kind = J_LIST, .list = all };
     if (id == JF_LIST)
         return 0;
-    if (jrun_work(r, all.n) < 0)
+    if (jrun_work(r, all.n) < 0 || jrun_room(r, all.n, &out->list) < 0)
         return -1;
-    back = (struct jlist){ jrun_alloc(r, all.n + 1, sizeof *back.v), all.n };
-    if (back.v == NULL)
-        return -1;
-    for (size_t i = 0; i < all.n; i++)
-        back.v[i] = all.v[all.n - 1 - i];
-    out->list = back;
+    while (out->list.n < all.n) {
+        out->list.v[out->list.n] = all.v[all.n - 1 - out->list.n];
+        out->list.n++;
+    }
     if (v->kind == J_TEXT) {
         if (jtext_join(r, (struct jtext){ "", 0 }, out, 0, out) < 0)
             return -1;
@@ -218,20 +215,29 @@ filter_elements(struct jrun *r, int id, const struct jval *v, struct jval *out)
     return 0;
 }
 
+/* The text without white space at both ends. */
+static struct jtext
+trimmed(struct jtext t)
+{
+    const size_t lead = jtext_leading(t);
+
+    t = (struct jtext){ t.p + lead, t.n - lead };
+    t.n -= jtext_trailing(t);
+    return t;
+}
+
 /* Read a number as Python's float() does: white space around it, and _ between
  * digits.  0: *d is set; 1: t is no number; -1. */
 static int
 text_number(struct jrun *r, struct jtext t, double *d)
 {
-    const size_t lead = jtext_leading(t);
     char s[400], *end, last = '\0';
     double number;
     size_t n = 0;
 
     if (jrun_bytes(r, t.n) < 0)
         return -1;
-    t = (struct jtext){ t.p + lead, t.n - lead };
-    t.n -= jtext_trailing(t);
+    t = trimmed(t);
     for (size_t i = 0; i < t.n; last = t.p[i++]) {
         const int digits = last >= '0' && last <= '9' && i + 1 < t.n &&
             t.p[i + 1] >= '0' && t.p[i + 1] <= '9';
@@ -252,15 +258,14 @@ text_number(struct jrun *r, struct jtext t, double *d)
     return 0;
 }
 
-/* Read a whole number of decimal digits.  1: t is none, or too large. */
+/* Read a whole number of decimal digits.  0: *i is set; 1: t is no such number,
+ * or one of more than 64 bits. */
 static int
 text_integer(struct jtext t, int64_t *i)
 {
-    const size_t lead = jtext_leading(t);
     char s[40], *end;
 
-    t = (struct jtext){ t.p + lead, t.n - lead };
-    t.n -= jtext_trailing(t);
+    t = trimmed(t);
     if (t.n == 0 || t.n >= sizeof s)
         return 1;
     memcpy(s, t.p, t.n);
@@ -278,19 +283,23 @@ filter_int(struct jrun *r, const struct jval *v, const struct jval *absent,
     int64_t i;
 
     *out = absent != NULL ? *absent : jval_int(0);
-    if (v->kind == J_UNDEFINED)
-        return jrun_fail(r, "\"%.*s\" is not defined", jrun_shown(v->t),
+    switch (v->kind) {
+    case J_UNDEFINED:
+        return jrun_fail(r, "\"%.*s\" is not defined", jtext_shown(v->t),
             v->t.p);
-    if (v->kind == J_INT || v->kind == J_BOOL)
-        *out = jval_int(v->i);
-    if (v->kind == J_TEXT && text_integer(v->t, &i) == 0) {
-        *out = jval_int(i);
-        return 0;
+    case J_BOOL:
+    case J_INT: *out = jval_int(v->i); return 0;
+    case J_REAL: d = v->d; break;
+    case J_TEXT:
+        if (text_integer(v->t, &i) == 0) {
+            *out = jval_int(i);
+            return 0;
+        }
+        if (text_number(r, v->t, &d) < 0)
+            return -1;
+        break;
+    default: return 0;
     }
-    if (v->kind == J_TEXT && text_number(r, v->t, &d) < 0)
-        return -1;
-    if (v->kind == J_REAL)
-        d = v->d;
     if (v->kind == J_REAL && isinf(d))
         return jrun_fail(r, "int of a number that is infinite");
     if (!isfinite(d))
@@ -321,14 +330,16 @@ static int
 filter_replace(struct jrun *r, struct jtext t, const struct jval *const *slot,
     struct jval *out)
 {
+    const struct jval *most = slot[2];
     struct jval old, new;
-    const struct jval *const text[] = { &old, &new,
-        slot[2] != NULL &&slot[2]->kind == J_NONE ? NULL : slot[2] };
 
-    return filter_string(r, slot[0], &old) < 0 ||
-            filter_string(r, slot[1], &new) < 0
-        ? -1
-        : jtext_replace(r, t, text, 0, out);
+    if (most != NULL && most->kind == J_NONE)
+        most = NULL;
+    if (filter_string(r, slot[0], &old) < 0 ||
+        filter_string(r, slot[1], &new) < 0)
+        return -1;
+    return jtext_replace(r, t, (const struct jval *const[]){ &old, &new, most },
+        0, out);
 }
 
 /* Filters of texts; other values are converted to text first, as in Python. */
@@ -440,9 +451,6 @@ jrun_test(struct jrun *r, const struct jname *row, const struct jval *v,
     case JQ_FALSE: *is = v->kind == J_BOOL && !v->i; return 0;
     case JQ_MAPPING: *is = v->kind == J_DICT; return 0;
     case JQ_ITERABLE:
-        *is = list || v->kind == J_TEXT || v->kind == J_DICT ||
-            v->kind == J_UNDEFINED;
-        return 0;
     case JQ_SEQUENCE:
         *is = list || v->kind == J_TEXT || v->kind == J_DICT ||
             v->kind == J_UNDEFINED;

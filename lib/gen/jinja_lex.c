@@ -41,6 +41,13 @@ byte_is(const struct lexer *l, size_t at, char c)
     return at < l->src.n && l->src.p[at] == c;
 }
 
+/* Bytes of the white space that begins at byte `at`. */
+static size_t
+blank_at(const struct lexer *l, size_t at)
+{
+    return jtext_leading((struct jtext){ l->src.p + at, l->src.n - at });
+}
+
 /* Offset of the next tag's brace from byte `from` on, or of the end. */
 static size_t
 next_tag(const struct lexer *l, size_t from)
@@ -52,9 +59,9 @@ next_tag(const struct lexer *l, size_t from)
     return l->src.n;
 }
 
-/* Find the end of the text [from,to) before a tag.  If only white space is
- * between the last line end and the tag, the text ends at that line end, else
- * at `to`.  starts: 1: the text begins a line. */
+/* Apply lstrip_blocks to the text [from,to) before a tag, and return the text's
+ * end: the beginning of the tag's line if only white space is before the tag,
+ * else `to`.  starts: 1: a line begins at `from`. */
 static size_t
 strip_line(const struct lexer *l, size_t from, size_t to, int starts)
 {
@@ -85,15 +92,13 @@ lex_data(struct lexer *l, size_t tag, int starts)
     move_to(l, tag);
 }
 
-/* Step over white space after a tag: all of it after a minus sign, none after a
- * plus sign; else a line end, except after {{ }}. */
+/* Step over the white space after a tag that ends with `sign`: all of it after
+ * -, none after +, else a line end if `trims` (trim_blocks) is 1. */
 static void
 after_tag(struct lexer *l, char sign, int trims)
 {
-    const struct jtext rest = { l->src.p + l->at, l->src.n - l->at };
-
     if (sign == '-')
-        move_to(l, l->at + jtext_leading(rest));
+        move_to(l, l->at + blank_at(l, l->at));
     else if (sign != '+' && trims && byte_is(l, l->at, '\n'))
         move_to(l, l->at + 1);
 }
@@ -119,8 +124,8 @@ lex_comment(struct lexer *l)
     return 0;
 }
 
-/* If the tag {% name %} begins at byte `at`, return its length, else 0.  *sign:
- * the - or + in its end, else a space. */
+/* If the tag {% name %} begins at byte `at`, return the tag's length, else 0.
+ * *sign: the - or + before the tag's last %}, else a space. */
 static size_t
 named_tag(const struct lexer *l, size_t at, const char *name, char *sign)
 {
@@ -129,19 +134,19 @@ named_tag(const struct lexer *l, size_t at, const char *name, char *sign)
     if (!byte_is(l, at, '{') || !byte_is(l, at + 1, '%'))
         return 0;
     i += byte_is(l, i, '-') || byte_is(l, i, '+');
-    i += jtext_leading((struct jtext){ l->src.p + i, l->src.n - i });
+    i += blank_at(l, i);
     if (l->src.n - i < strlen(name) ||
         memcmp(l->src.p + i, name, strlen(name)) != 0)
         return 0;
     i += strlen(name);
-    i += jtext_leading((struct jtext){ l->src.p + i, l->src.n - i });
+    i += blank_at(l, i);
     *sign = byte_is(l, i, '-') || byte_is(l, i, '+') ? l->src.p[i] : ' ';
     i += *sign != ' ';
     return byte_is(l, i, '%') && byte_is(l, i + 1, '}') ? i + 2 - at : 0;
 }
 
-/* The text between {% raw %} and {% endraw %} is data.  Returns 0 if the tag at
- * l->at is another one; 1; -1. */
+/* If the tag at l->at is {% raw %}, push the text up to {% endraw %} and return
+ * 1, else 0; -1. */
 static int
 lex_raw(struct lexer *l)
 {
@@ -195,8 +200,7 @@ lex_number(struct lexer *l)
         for (i++; i < l->src.n && lex_is_digit(p[i]);)
             i++;
     }
-    if (i - l->at >= sizeof text ||
-        (i < l->src.n && (lex_is_letter(p[i]) || p[i] == '_')))
+    if (i - l->at >= sizeof text || (i < l->src.n && lex_is_letter(p[i])))
         return err_set(l->e, EX_INPUT,
             "line %d: numbers are known in decimal digits only", l->line);
     memcpy(text, p + l->at, i - l->at);
@@ -310,10 +314,7 @@ lex_tag(struct lexer *l)
     if (byte_is(l, l->at, '-') || byte_is(l, l->at, '+'))
         l->at++;
     for (;;) {
-        move_to(l,
-            l->at +
-                jtext_leading(
-                    (struct jtext){ l->src.p + l->at, l->src.n - l->at }));
+        move_to(l, l->at + blank_at(l, l->at));
         if (l->at == l->src.n)
             return err_set(l->e, EX_INPUT, "line %d: the tag does not end",
                 line);

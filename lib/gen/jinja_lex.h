@@ -30,9 +30,9 @@ struct jtokens {
 };
 
 /*
- * Cut a template into tokens.  Text outside tags is trimmed by the + and - of
- * tags, and by trim_blocks and lstrip_blocks.  src has \n line ends and
- * outlives the tokens, which point into it.  -1 and *e: "line N: why"; the
+ * Cut a template into tokens.  Text outside tags is trimmed by - in tags, and
+ * by trim_blocks and lstrip_blocks where tags have no +.  src has \n line ends
+ * and outlives the tokens, which point into it.  -1 and *e: "line N: why"; the
  * caller frees out->v in any case.
  */
 int jinja_lex(struct jtext src, struct jtokens *out, struct err *e);

@@ -153,8 +153,7 @@ jdict_items(struct jrun *r, const struct jval *v, struct jval *out)
     if (v->kind != J_DICT)
         return jrun_fail(r, "items of %s", jval_kind(v));
     if (jrun_work(r, v->dict->n) < 0 ||
-        (out->list.v = jrun_alloc(r, v->dict->n + 1, sizeof *out->list.v)) ==
-            NULL)
+        jrun_room(r, v->dict->n, &out->list) < 0)
         return -1;
     for (size_t i = 0; i < v->dict->n; i++) {
         struct jval *pair = jrun_alloc(r, 2, sizeof *pair);
@@ -188,8 +187,7 @@ dict_method(struct jrun *r, int id, const struct jval *v,
     }
     *out = (struct jval){ .kind = J_LIST };
     if (jrun_work(r, v->dict->n) < 0 ||
-        (out->list.v = jrun_alloc(r, v->dict->n + 1, sizeof *out->list.v)) ==
-            NULL)
+        jrun_room(r, v->dict->n, &out->list) < 0)
         return -1;
     for (size_t i = 0; i < v->dict->n; i++)
         out->list.v[out->list.n++] = id == JM_KEYS
@@ -198,7 +196,8 @@ dict_method(struct jrun *r, int id, const struct jval *v,
     return 0;
 }
 
-/* As Python's str.join, which takes texts; Markup converts other values. */
+/* Join as Python's str.join, which refuses values other than texts; Markup's
+ * join converts them. */
 static int
 join_method(struct jrun *r, const struct jval *between, const struct jval *v,
     struct jval *out)

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Functions of jinja2 that are defined there and not known here. */
+/* Functions of jinja2 that retort lacks: a template that names one is refused,
+ * even if the name is only tested by `is defined`. */
 static const char *const foreign[] = { "lipsum", "cycler", "joiner", "self" };
 
 static int

@@ -6,6 +6,8 @@
 #include "gen/jinja_names.h"
 #include "gen/jinja_value.h"
 
+#define JNODE_ARGS 16 /* most arguments of a call */
+
 /* Members a, b, c, d of a node, by its kind; lists are linked by `next`. */
 enum jnode_kind {
     /* statements */
@@ -27,7 +29,8 @@ enum jnode_kind {
     /* expressions */
     JN_CONST,   /* value */
     JN_NAME,    /* name */
-    JN_BLOCK,   /* the text of the block that filters follow */
+    JN_BLOCK,   /* the text of a filter or set block, the value of its first
+                 * filter */
     JN_MEMBER,  /* a.name */
     JN_ITEM,    /* a[b] */
     JN_SLICE,   /* a[b:c:d]; b, c and d may be NULL */

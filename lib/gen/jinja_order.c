@@ -4,6 +4,17 @@
 #include <math.h>
 #include <string.h>
 
+/* Count the comparison of two values that are nested in `depth` others. */
+static int
+count_pair(struct jrun *r, size_t depth)
+{
+    if (depth > JRUN_VALUES)
+        return jrun_fail(r,
+            "takes too much time: it compares values "
+            "that nest too deep");
+    return jrun_work(r, 1);
+}
+
 static int equal_values(struct jrun *r, const struct jval *a,
     const struct jval *b, size_t depth, int *is);
 
@@ -50,11 +61,7 @@ equal_values(struct jrun *r, const struct jval *a, const struct jval *b,
     size_t depth, int *is)
 {
     *is = 0;
-    if (depth > JRUN_VALUES)
-        return jrun_fail(r,
-            "takes too much time: it compares values "
-            "that nest too deep");
-    if (jrun_work(r, 1) < 0)
+    if (count_pair(r, depth) < 0)
         return -1;
     if (jval_is_number(a) && jval_is_number(b)) {
         *is = a->kind != J_REAL && b->kind != J_REAL
@@ -79,12 +86,6 @@ equal_values(struct jrun *r, const struct jval *a, const struct jval *b,
     }
 }
 
-int
-jrun_equal(struct jrun *r, const struct jval *a, const struct jval *b, int *is)
-{
-    return equal_values(r, a, b, 0, is);
-}
-
 static int
 order_texts(struct jrun *r, struct jtext a, struct jtext b, int *order)
 {
@@ -98,10 +99,11 @@ order_texts(struct jrun *r, struct jtext a, struct jtext b, int *order)
     return 0;
 }
 
+/* Set *order to -1, 0 or 1; to 2 if the numbers have no order (NaN). */
 static int order_values(struct jrun *r, const struct jval *a,
     const struct jval *b, size_t depth, int *order);
 
-/* Lists have the order of their first elements that differ. */
+/* Two lists are in the order of their first elements that differ. */
 static int
 order_lists(struct jrun *r, const struct jlist *a, const struct jlist *b,
     size_t depth, int *order)
@@ -124,11 +126,7 @@ static int
 order_values(struct jrun *r, const struct jval *a, const struct jval *b,
     size_t depth, int *order)
 {
-    if (depth > JRUN_VALUES)
-        return jrun_fail(r,
-            "takes too much time: it compares values "
-            "that nest too deep");
-    if (jrun_work(r, 1) < 0)
+    if (count_pair(r, depth) < 0)
         return -1;
     if (a->kind == J_TEXT && b->kind == J_TEXT)
         return order_texts(r, a->t, b->t, order);
@@ -144,13 +142,6 @@ order_values(struct jrun *r, const struct jval *a, const struct jval *b,
     else
         *order = (jval_real(a) > jval_real(b)) - (jval_real(a) < jval_real(b));
     return 0;
-}
-
-int
-jrun_order(struct jrun *r, const struct jval *a, const struct jval *b,
-    int *order)
-{
-    return order_values(r, a, b, 0, order);
 }
 
 static int
@@ -180,7 +171,7 @@ is_element(struct jrun *r, const struct jval *a, const struct jval *b, int *is)
         return -1;
     *is = 0;
     for (size_t i = 0; i < all.n && !*is; i++)
-        if (jrun_equal(r, a, &all.v[i], is) < 0)
+        if (equal_values(r, a, &all.v[i], 0, is) < 0)
             return -1;
     return 0;
 }
@@ -192,13 +183,13 @@ jrun_compare(struct jrun *r, int op, const struct jval *a, const struct jval *b,
     int d;
 
     if (op == '=' || op == '!' || op == 'i' || op == 'n') {
-        if ((op == '=' || op == '!' ? jrun_equal(r, a, b, is)
+        if ((op == '=' || op == '!' ? equal_values(r, a, b, 0, is)
                                     : is_element(r, a, b, is)) < 0)
             return -1;
         *is = *is == (op == '=' || op == 'i');
         return 0;
     }
-    if (jrun_order(r, a, b, &d) < 0)
+    if (order_values(r, a, b, 0, &d) < 0)
         return -1;
     *is = d != 2 &&
         (op == '<'          ? d < 0
@@ -224,7 +215,7 @@ sort_part(struct jrun *r, struct jkeyed *a, size_t n, int reverse,
         return -1;
     for (size_t at = 0; at < n; at++) {
         if (i < half && k < n) {
-            if (jrun_order(r, &a[i].key, &a[k].key, &d) < 0)
+            if (order_values(r, &a[i].key, &a[k].key, 0, &d) < 0)
                 return -1;
             to[at] = d != 2 && (reverse ? d < 0 : d > 0) ? a[k++] : a[i++];
         } else {
@@ -269,7 +260,9 @@ keyed_elements(struct jrun *r, const struct jval *v,
     return 0;
 }
 
-/* The key of sort is a list, as jinja2 has it: equal keys need no order. */
+/* Wrap each key in a list, as jinja2 does for sort: elements of a list that are
+ * equal are not ordered, so that keys without an order, such as none, may be
+ * equal. */
 static int
 keys_to_lists(struct jrun *r, struct jkeyed *a, size_t n)
 {
@@ -303,7 +296,7 @@ unique_keys(struct jrun *r, struct jkeyed *a, size_t *n)
         if (!is_hashable(&a[i].key))
             return jrun_fail(r, "unique of %s", jval_kind(&a[i].key));
         for (size_t k = 0; k < kept && !seen; k++)
-            if (jrun_equal(r, &a[i].key, &a[k].key, &seen) < 0)
+            if (equal_values(r, &a[i].key, &a[k].key, 0, &seen) < 0)
                 return -1;
         if (!seen)
             a[kept++] = a[i];
@@ -312,7 +305,8 @@ unique_keys(struct jrun *r, struct jkeyed *a, size_t *n)
     return 0;
 }
 
-/* The first element whose key no other is below (least) or above. */
+/* Set *out to the first element with the least key (least 1) or with the
+ * greatest. */
 static int
 extreme(struct jrun *r, const struct jkeyed *a, size_t n, int least,
     struct jval *out)
@@ -325,7 +319,7 @@ extreme(struct jrun *r, const struct jkeyed *a, size_t n, int least,
         return 0;
     }
     for (size_t i = 1; i < n; i++) {
-        if (jrun_order(r, &a[i].key, &a[best].key, &d) < 0)
+        if (order_values(r, &a[i].key, &a[best].key, 0, &d) < 0)
             return -1;
         if (d != 2 && (least ? d < 0 : d > 0))
             best = i;
@@ -334,12 +328,12 @@ extreme(struct jrun *r, const struct jkeyed *a, size_t n, int least,
     return 0;
 }
 
-/* The pairs of an object, sorted by name or value. */
+/* Set *a to the n pairs of an object, each with the key that dictsort compares:
+ * the pair's name or its value. */
 static int
 sorted_pairs(struct jrun *r, const struct jval *v,
-    const struct jval *const *slot, struct jkeyed **a, size_t *n)
+    const struct jval *const *slot, int exact, struct jkeyed **a, size_t *n)
 {
-    const int exact = slot[0] != NULL && jval_true(slot[0]);
     int64_t by = 0;
     struct jval pairs;
 
@@ -363,8 +357,9 @@ jrun_sorted(struct jrun *r, int id, const struct jval *v,
 {
     /* sort has (reverse, case_sensitive, attribute), dictsort (case_sensitive,
      * by, reverse), the others (case_sensitive, attribute) */
-    const struct jval *exact = slot[id == JF_SORT ? 1 : 0], *reverse = NULL;
-    const struct jval *attribute = slot[id == JF_SORT ? 2 : 1];
+    const struct jval *match_case = slot[id == JF_SORT ? 1 : 0];
+    const struct jval *attribute = slot[id == JF_SORT ? 2 : 1], *reverse = NULL;
+    const int exact = match_case != NULL && jval_true(match_case);
     struct jkeyed *a;
     size_t n;
 
@@ -374,9 +369,8 @@ jrun_sorted(struct jrun *r, int id, const struct jval *v,
     if (id == JF_SORT || id == JF_DICTSORT)
         reverse = slot[id == JF_SORT ? 0 : 2];
     if ((id == JF_DICTSORT
-                ? sorted_pairs(r, v, slot, &a, &n)
-                : keyed_elements(r, v, attribute,
-                      exact != NULL && jval_true(exact), &a, &n)) < 0)
+                ? sorted_pairs(r, v, slot, exact, &a, &n)
+                : keyed_elements(r, v, attribute, exact, &a, &n)) < 0)
         return -1;
     if (id == JF_SORT && keys_to_lists(r, a, n) < 0)
         return -1;
@@ -387,7 +381,7 @@ jrun_sorted(struct jrun *r, int id, const struct jval *v,
                                reverse != NULL && jval_true(reverse))) < 0)
         return -1;
     *out = (struct jval){ .kind = J_LIST };
-    if ((out->list.v = jrun_alloc(r, n + 1, sizeof *out->list.v)) == NULL)
+    if (jrun_room(r, n, &out->list) < 0)
         return -1;
     for (; out->list.n < n; out->list.n++)
         out->list.v[out->list.n] = a[out->list.n].v;

@@ -73,11 +73,8 @@ jparse_want(struct jparse *p, const char *operator)
 {
     if (jparse_skip(p, operator))
         return 0;
-    jparse_fail(p,
-        "\"%s\" is missing before \"%.*s\"", operator, (int)(p->tok->text.n < 40
-                                                     ? p->tok->text.n
-                                                     : 40),
-        p->tok->text.p);
+    jparse_fail(p, "\"%s\" is missing before \"%.*s\"", operator,
+        jtext_shown(p->tok->text), p->tok->text.p);
     return -1;
 }
 
@@ -90,7 +87,7 @@ end_of_tag(struct jparse *p)
         return 0;
     }
     jparse_fail(p, "the statement should end before \"%.*s\"",
-        (int)(p->tok->text.n < 40 ? p->tok->text.n : 40), p->tok->text.p);
+        jtext_shown(p->tok->text), p->tok->text.p);
     return -1;
 }
 
@@ -120,6 +117,20 @@ inner_until(struct jparse *p, const char *const *ends, struct jnode **out)
     end = body_until(p, ends, out);
     p->chosen = chosen;
     return end;
+}
+
+/* Parse the body of a block with variables of its own up to the tag {% end %},
+ * and step over that tag.  around: the member of *p that counts such blocks. */
+static int
+block_body(struct jparse *p, const char *end, int *around, struct jnode **out)
+{
+    const char *const ends[] = { end, NULL };
+    int r;
+
+    ++*around;
+    r = inner_until(p, ends, out);
+    --*around;
+    return r < 0 ? -1 : end_of_tag(p);
 }
 
 static struct jnode *
@@ -225,24 +236,18 @@ parse_filters(struct jparse *p, struct jnode *n)
 static struct jnode *
 parse_filtered(struct jparse *p)
 {
-    static const char *const ends[] = { "endfilter", NULL };
     struct jnode *n = jparse_node(p, JN_FILTERED);
-    int ok;
 
-    if (n == NULL || parse_filters(p, n) < 0)
+    if (n == NULL || parse_filters(p, n) < 0 ||
+        block_body(p, "endfilter", &p->buffered, &n->c) < 0)
         return NULL;
-    p->buffered++;
-    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
-    p->buffered--;
-    return ok ? n : NULL;
+    return n;
 }
 
 static struct jnode *
 parse_with(struct jparse *p)
 {
-    static const char *const ends[] = { "endwith", NULL };
     struct jnode *n = jparse_node(p, JN_WITH), **last;
-    int ok;
 
     if (n == NULL)
         return NULL;
@@ -258,33 +263,27 @@ parse_with(struct jparse *p)
             ((*last)->a = jparse_expression(p)) == NULL)
             return NULL;
     }
-    p->scopes++;
-    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
-    p->scopes--;
-    return ok ? n : NULL;
+    return block_body(p, "endwith", &p->scopes, &n->c) < 0 ? NULL : n;
 }
 
 static struct jnode *
 parse_assignment(struct jparse *p)
 {
-    static const char *const ends[] = { "endset", NULL };
     struct jnode *n = jparse_node(p, JN_SET);
-    int ok;
 
     if (n == NULL || (n->a = parse_targets(p, 1)) == NULL)
         return NULL;
     if (jparse_skip(p, "="))
         return (n->b = jparse_tuple(p, 1)) == NULL || end_of_tag(p) < 0 ? NULL
                                                                         : n;
-    if (jparse_skip(p, "|") && parse_filters(p, n) < 0)
+    if ((jparse_skip(p, "|") && parse_filters(p, n) < 0) ||
+        block_body(p, "endset", &p->buffered, &n->c) < 0)
         return NULL;
-    p->buffered++;
-    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
-    p->buffered--;
-    return ok ? n : NULL;
+    return n;
 }
 
-/* Can *n be the next parameter of the macro?  n->a: its default. */
+/* Can *n, with the default n->a or NULL, be the macro's next parameter?  0 and
+ * *e: it cannot. */
 static int
 parameter_fits(struct jparse *p, const struct jnode *macro,
     const struct jnode *n)
@@ -295,7 +294,7 @@ parameter_fits(struct jparse *p, const struct jnode *macro,
         if (jtext_equal(a->name, n->name) || (a->a != NULL && n->a == NULL)) {
             jparse_fail(p,
                 "the parameter \"%.*s\" is there twice, or has no default",
-                (int)(n->name.n < 40 ? n->name.n : 40), n->name.p);
+                jtext_shown(n->name), n->name.p);
             return 0;
         }
     if (count == PARAMETERS)
@@ -331,21 +330,19 @@ parse_parameters(struct jparse *p, struct jnode *macro)
     return 0;
 }
 
-/* Parse the body of a macro or of a call's block, which is a macro for the one
- * that is called.  If it names `caller`, that is one more parameter. */
+/* Parse the body of a macro, or the block of a call statement, which is a macro
+ * too.  A body that names `caller` has one more parameter, `caller`. */
 static struct jnode *
-parse_macro_body(struct jparse *p, struct jnode *n, const char *const *ends)
+parse_macro_body(struct jparse *p, struct jnode *n, const char *end)
 {
     const int loops = p->loops, caller = p->caller;
     struct jnode **last = &n->a;
     int ok;
 
     p->loops = p->caller = 0;
-    p->buffered++;
     p->macros++;
-    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
+    ok = block_body(p, end, &p->buffered, &n->c) == 0;
     p->macros--;
-    p->buffered--;
     if (ok && p->caller) {
         while (*last != NULL && !jtext_is((*last)->name, "caller"))
             last = &(*last)->next;
@@ -363,7 +360,6 @@ parse_macro_body(struct jparse *p, struct jnode *n, const char *const *ends)
 static struct jnode *
 parse_macro(struct jparse *p)
 {
-    static const char *const ends[] = { "endmacro", NULL };
     struct jnode *n = jparse_node(p, JN_MACRO);
 
     if (n == NULL)
@@ -373,14 +369,14 @@ parse_macro(struct jparse *p)
     if (p->tok->kind != JT_NAME)
         return jparse_fail(p, "the name of a macro is missing");
     n->name = (p->tok++)->text;
-    return parse_parameters(p, n) < 0 ? NULL : parse_macro_body(p, n, ends);
+    return parse_parameters(p, n) < 0 ? NULL
+                                      : parse_macro_body(p, n, "endmacro");
 }
 
 /* The statement {% call(parameters) macro(arguments) %}. */
 static struct jnode *
 parse_called(struct jparse *p)
 {
-    static const char *const ends[] = { "endcall", NULL };
     struct jnode *n = jparse_node(p, JN_CALLED);
 
     if (n == NULL || (jparse_is(p, "(") && parse_parameters(p, n) < 0) ||
@@ -389,13 +385,12 @@ parse_called(struct jparse *p)
     if (n->b->kind != JN_CALL)
         return jparse_fail(p, "a macro is called with a block");
     n->name = (struct jtext){ "caller", 6 };
-    return parse_macro_body(p, n, ends);
+    return parse_macro_body(p, n, "endcall");
 }
 
 static struct jnode *
 parse_generation(struct jparse *p)
 {
-    static const char *const ends[] = { "endgeneration", NULL };
     struct jnode *n = jparse_node(p, JN_GENERATION);
     const int loops = p->loops;
     int ok;
@@ -407,9 +402,7 @@ parse_generation(struct jparse *p)
             "generation inside a macro or another block is not known");
     p->t->marks = 1;
     p->loops = 0;
-    p->buffered++;
-    ok = inner_until(p, ends, &n->c) == 0 && end_of_tag(p) == 0;
-    p->buffered--;
+    ok = block_body(p, "endgeneration", &p->buffered, &n->c) == 0;
     p->loops = loops;
     return ok ? n : NULL;
 }
@@ -453,12 +446,12 @@ parse_statement(struct jparse *p)
     if (jparse_skip_name(p, "continue"))
         return parse_jump(p, JN_CONTINUE);
     return jparse_fail(p, "the statement \"%.*s\" is not known here",
-        (int)(p->tok->text.n < 40 ? p->tok->text.n : 40), p->tok->text.p);
+        jtext_shown(p->tok->text), p->tok->text.p);
 }
 
-/* Parse the text between tags, a {{ }} tag, or a statement.  *end: -1; or NULL
- * is returned, and *end is the index in `ends` of the name that ends the
- * list. */
+/* Parse the text between tags, a {{ }} tag, or a statement, and set *end to -1.
+ * If a tag with a name of `ends` is next, step over that name, return NULL, and
+ * set *end to the name's index. */
 static struct jnode *
 parse_piece(struct jparse *p, const char *const *ends, int *end)
 {
@@ -478,8 +471,7 @@ parse_piece(struct jparse *p, const char *const *ends, int *end)
             return NULL;
         if (p->tok->kind != JT_PRINT_END)
             return jparse_fail(p, "\"}}\" is missing before \"%.*s\"",
-                (int)(p->tok->text.n < 40 ? p->tok->text.n : 40),
-                p->tok->text.p);
+                jtext_shown(p->tok->text), p->tok->text.p);
         p->tok++;
         return n;
     }
@@ -516,8 +508,7 @@ parse_body(struct jparse *p, const char *const *ends, struct jnode **out)
             return err_set(p->e, EX_INPUT,
                 "line %d: the %s \"%.*s\" is not known here", p->unknown->line,
                 p->unknown->kind == JN_FILTER ? "filter" : "test",
-                (int)(p->unknown->name.n < 40 ? p->unknown->name.n : 40),
-                p->unknown->name.p);
+                jtext_shown(p->unknown->name), p->unknown->name.p);
         *last = n;
         last = &n->next;
     }

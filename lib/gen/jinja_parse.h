@@ -11,15 +11,17 @@ struct jparse {
     struct jinja *t;
     const struct jtoken *tok; /* the next token */
     int depth;
-    int loops;  /* loops around the next token */
-    int scopes; /* blocks with variables of their own around it, or loops */
-    int macros; /* macros around it */
-    int chosen; /* 1: in a branch of an if, which may never run */
-    const struct jnode *unknown; /* filter or test that is not known, and is in
-                                  * no branch; NULL: none yet */
+    /* Around the next token: */
+    int loops;    /* loops; 0 in a macro, call or generation block: a jump
+                   * cannot leave these */
+    int scopes;   /* loops and with blocks */
+    int macros;   /* macros and call blocks */
+    int buffered; /* macros, and call, filter, set and generation blocks */
+    int chosen;   /* 1: the next token is in a branch of an if, which jinja2
+                   * may never evaluate */
+    const struct jnode *unknown; /* the first filter or test with an unknown
+                                  * name that is in no branch; NULL: none */
     int caller;                  /* 1: the innermost macro has named `caller` */
-    int buffered; /* macros and blocks around the next token that print to a
-                   * buffer of their own */
     struct err *e;
 };
 

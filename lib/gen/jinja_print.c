@@ -1,4 +1,4 @@
-/* The making of texts: values as Python prints them and as JSON; see
+/* Texts made of values: values as Python prints them and as JSON; see
  * jinja_run.h. */
 #include "gen/jinja_run.h"
 
@@ -72,8 +72,10 @@ add_string(struct jrun *r, const char *s)
     return jrun_add(r, s, strlen(s));
 }
 
-/* s has 17 digits.  If d has a name of 16 digits, which is not the one nearest
- * to it but its neighbour, write that one and return 1. */
+/* s is d with 17 digits.  If one of the two numbers of 16 digits around d reads
+ * as d, write that number to s and return 1.  It is not the nearer of the two,
+ * which shortest has tried: powers of 2 have such numbers, as the doubles below
+ * them are closer than those above. */
 static int
 neighbour(char s[40], double d)
 {
@@ -96,8 +98,9 @@ neighbour(char s[40], double d)
     return 0;
 }
 
-/* Write d to s with an exponent and the fewest digits that give d back, and
- * return their number.  15 digits name one number, unless it is denormal. */
+/* Write d to s with an exponent and the fewest digits that read as d, and
+ * return their number.  If 15 digits read as d, only trailing zeros can go,
+ * unless d is denormal. */
 static int
 shortest(char s[40], double d)
 {
@@ -155,7 +158,7 @@ jrun_print(struct jrun *r, const struct jval *v)
     case J_TEXT: return jrun_add(r, v->t.p, v->t.n);
     case J_METHOD:
         return jrun_fail(r, "the method \"%.*s\" is not called",
-            jrun_shown(v->t), v->t.p);
+            jtext_shown(v->t), v->t.p);
     default: return jrun_fail(r, "%s is printed: tojson can", jval_kind(v));
     }
 }

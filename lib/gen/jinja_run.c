@@ -45,11 +45,17 @@ jrun_alloc(struct jrun *r, size_t n, size_t size)
     return p;
 }
 
+int
+jrun_room(struct jrun *r, size_t n, struct jlist *l)
+{
+    *l = (struct jlist){ jrun_alloc(r, n + 1, sizeof *l->v), 0 };
+    return l->v == NULL ? -1 : 0;
+}
+
 static int
 list_of_names(struct jrun *r, const struct jdict *d, struct jlist *out)
 {
-    if (jrun_work(r, d->n) < 0 ||
-        (out->v = jrun_alloc(r, d->n + 1, sizeof *out->v)) == NULL)
+    if (jrun_work(r, d->n) < 0 || jrun_room(r, d->n, out) < 0)
         return -1;
     for (; out->n < d->n; out->n++)
         out->v[out->n] = jval_text(d->name[out->n].p, d->name[out->n].n);
@@ -61,8 +67,7 @@ list_of_characters(struct jrun *r, struct jtext t, struct jlist *out)
 {
     const size_t n = jtext_length(t);
 
-    if (jrun_work(r, n) < 0 ||
-        (out->v = jrun_alloc(r, n + 1, sizeof *out->v)) == NULL)
+    if (jrun_work(r, n) < 0 || jrun_room(r, n, out) < 0)
         return -1;
     while (t.n > 0) {
         const size_t len = jtext_at(t, 1);
@@ -126,9 +131,9 @@ set_targets(struct jrun *r, const struct jnode *target, const struct jval *v)
 static int
 filter_loop(struct jrun *r, const struct jnode *n, struct jlist *all)
 {
-    struct jval *kept = jrun_alloc(r, all->n + 1, sizeof *kept), is;
-    size_t count = 0;
-    int k = kept == NULL ? -1 : 0;
+    struct jlist kept;
+    struct jval is;
+    int k = jrun_room(r, all->n, &kept);
 
     for (size_t i = 0; i < all->n && k == 0; i++) {
         const size_t before = jrun_scope_enter(r);
@@ -138,10 +143,10 @@ filter_loop(struct jrun *r, const struct jnode *n, struct jlist *all)
             ? -1
             : 0;
         if (k == 0 && jval_true(&is))
-            kept[count++] = all->v[i];
+            kept.v[kept.n++] = all->v[i];
         jrun_scope_leave(r, before);
     }
-    *all = (struct jlist){ kept, count };
+    *all = kept;
     return k;
 }
 
@@ -177,7 +182,7 @@ run_for(struct jrun *r, const struct jnode *n)
 {
     /* in r->mem, as a variable may outlive the loop */
     struct jloop *loop = jrun_alloc(r, 1, sizeof *loop);
-    int k = 0, whole = 0; /* a turn went to its end */
+    int k = 0, whole = 0; /* whole: 1: a turn ran to its end */
     struct jval v;
 
     if (loop == NULL || jrun_eval(r, n->b, &v) < 0 ||
@@ -261,23 +266,22 @@ run_filter(struct jrun *r, const struct jnode *n)
     return k != 0 ? k : jrun_print(r, &v);
 }
 
-/* The values are evaluated before the first of the variables is set. */
+/* A with block evaluates all its values before it sets a variable. */
 static int
 run_with(struct jrun *r, const struct jnode *n)
 {
-    const size_t before = r->scope;
-    struct jlist all = { NULL, 0 };
-    size_t i = 0;
+    struct jlist all;
+    size_t before, i = 0;
     int k = 0;
 
     for (const struct jnode *a = n->a; a != NULL; a = a->next)
-        all.n++;
-    if ((all.v = jrun_alloc(r, all.n + 1, sizeof *all.v)) == NULL)
+        i++;
+    if (jrun_room(r, i, &all) < 0)
         return -1;
     for (const struct jnode *a = n->a; a != NULL; a = a->next)
-        if (jrun_eval(r, a->a, &all.v[i++]) < 0)
+        if (jrun_eval(r, a->a, &all.v[all.n++]) < 0)
             return -1;
-    jrun_scope_enter(r);
+    before = jrun_scope_enter(r);
     i = 0;
     for (const struct jnode *a = n->a; a != NULL && k == 0; a = a->next)
         k = jrun_set(r, a->name, all.v[i++]);

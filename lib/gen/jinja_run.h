@@ -1,9 +1,9 @@
 /*
- * A template at work.  jinja_run.c has statements and rendering, jinja_name.c
- * variables, jinja_eval.c expressions, jinja_call.c calls of functions and
- * macros, jinja_filter.c filters and tests, jinja_method.c methods,
- * jinja_text.c operations on texts, jinja_order.c comparisons and sorting,
- * jinja_print.c the making of texts.
+ * Rendering of a template.  jinja_run.c has statements, jinja_name.c variables,
+ * jinja_eval.c expressions, jinja_call.c calls of functions and macros,
+ * jinja_filter.c filters and tests, jinja_method.c methods, jinja_text.c
+ * operations on texts, jinja_order.c comparisons and sorting, jinja_print.c
+ * texts made of values.
  *
  * Work is counted in steps.  An operation counts its steps by jrun_work or
  * jrun_bytes before it takes them, and takes memory only by jrun_alloc and
@@ -17,15 +17,15 @@
 
 #define JRUN_DEPTH 400  /* nested expressions, statements, macros */
 #define JRUN_VALUES 200 /* nested values that are compared or printed */
-#define JRUN_SHOWN 80   /* bytes of a name in an error, at most */
 
 struct jvariable {
     struct jtext name;
     struct jval v;
 };
 
-/* The variables that can be seen: [from,to), or up to the last one if the frame
- * is the current one; then those of the frame `up`. */
+/* The variables that a macro or the template sees: numbers [from,to) of var in
+ * struct jrun, and those of the frame `up`.  `to` of the current frame is not
+ * set: its variables go on to the last one. */
 struct jframe {
     const struct jframe *up;
     size_t from, to;
@@ -33,13 +33,13 @@ struct jframe {
 /* The block of a call statement, which a macro runs by caller(). */
 struct jcaller {
     const struct jnode *node;
-    const struct jframe *frame; /* NULL: the statement has ended */
+    const struct jframe *frame; /* of the statement; NULL: it has ended */
 };
 
 struct jrun {
     struct jmem mem;
-    /* Text that is printed; after it, the texts that are being made now, each
-     * at the end of the one around it. */
+    /* The text printed so far and, after it, the texts that are being made,
+     * the outermost first. */
     struct buf *out;
     int making; /* texts that are being made */
     struct jinja_out *result;
@@ -49,8 +49,8 @@ struct jrun {
     struct jvariable *var;
     size_t nvar, cap;
     size_t scope;       /* index of the innermost scope's first variable */
-    struct jframe root; /* the template's variables when the outermost scope was
-                         * entered, which macros see */
+    struct jframe root; /* for macros: the template's variables when the
+                         * outermost scope was entered */
     struct jframe top;  /* all variables outside macros */
     struct jframe *frame;
     struct jval block; /* text of the block that a filter is applied to */
@@ -63,30 +63,30 @@ struct jrun {
 /* Set the error to "line N: why"; returns -1. */
 int jrun_fail(struct jrun *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Bytes of t that an error shows. */
-int jrun_shown(struct jtext t);
 /* Count n steps, each of which visits a value.  -1: too many. */
 int jrun_work(struct jrun *r, size_t n);
 /* Count the steps of reading or writing n bytes: one in 16 bytes. */
 int jrun_bytes(struct jrun *r, size_t n);
 /* Count the steps of comparing a name with n others: one in 4 short names. */
 int jrun_names(struct jrun *r, size_t n, struct jtext name);
-/* As jmem_alloc; NULL: the error is set to "needs too much memory". */
+/* As jmem_alloc, but sets the error "needs too much memory" before NULL. */
 void *jrun_alloc(struct jrun *r, size_t n, size_t size);
 
-/* Making a text: jrun_begin, any number of jrun_add and others that append to
- * the text, and jrun_end with the result of jrun_begin, which sets *out to the
- * text. */
+/* Set *l to a list without elements and with room for n.  -1: no memory. */
+int jrun_room(struct jrun *r, size_t n, struct jlist *l);
+
+/* Make a text: jrun_begin begins it, jrun_add and the other functions append to
+ * it, and jrun_end sets *out to it; from: the result of jrun_begin. */
 size_t jrun_begin(struct jrun *r);
 int jrun_add(struct jrun *r, const char *p, size_t n);
 int jrun_repeat(struct jrun *r, struct jtext t, size_t times);
 int jrun_end(struct jrun *r, size_t from, struct jval *out);
-/* Append v as Python's str() prints it.  -1: v is no text, number, bool, none
- * or undefined, or there is no room. */
+/* Append v as Python's str() prints it.  -1: v is of another kind than text,
+ * number, bool, none and undefined, or a bound is reached. */
 int jrun_print(struct jrun *r, const struct jval *v);
-/* Append v as it is added to Markup: escaped unless it is Markup itself. */
+/* Append v as Python adds it to Markup: escaped unless it is Markup itself. */
 int jrun_escape(struct jrun *r, const struct jval *v);
-/* Append v as Python's json.dumps writes it.  indent SIZE_MAX: in one line. */
+/* Append v as Python's json.dumps writes it; indent SIZE_MAX: in one line. */
 struct jjson {
     size_t indent;
     int ascii, sort;
@@ -119,14 +119,10 @@ int jrun_item(struct jrun *r, const struct jval *v, const struct jval *i,
 int jrun_elements(struct jrun *r, const struct jval *v, struct jlist *out);
 
 /* Comparisons, in jinja_order.c. */
-int jrun_equal(struct jrun *r, const struct jval *a, const struct jval *b,
-    int *is);
-/* Set *order to -1, 0 or 1; to 2 if the numbers have no order (NaN). */
-int jrun_order(struct jrun *r, const struct jval *a, const struct jval *b,
-    int *order);
+/* Set *is: is a `op` b true?  op: as of JN_COMPARE. */
 int jrun_compare(struct jrun *r, int op, const struct jval *a,
     const struct jval *b, int *is);
-/* Sort by keys, equal keys in the order in which they stand. */
+/* Values and the keys that they are sorted by.  The sort is stable. */
 struct jkeyed {
     struct jval key, v;
 };
@@ -136,15 +132,14 @@ int jrun_sorted(struct jrun *r, int id, const struct jval *v,
     const struct jval *const *slot, struct jval *out);
 
 /* Values of a call's arguments, by position and by name. */
-#define JARGS 16
 struct jargs {
-    struct jval v[JARGS];
-    struct jtext name[JARGS]; /* n 0: by position */
+    struct jval v[JNODE_ARGS];
+    struct jtext name[JNODE_ARGS]; /* n 0: by position */
     size_t n;
 };
 int jrun_arguments(struct jrun *r, const struct jnode *list, struct jargs *a);
-/* Set slot[k] to the value in *a of the row's parameter number k; NULL: *a has
- * none. */
+/* Set slot[k] to the argument in *a for the row's parameter number k, or to
+ * NULL.  -1: *a has an argument for no parameter, or lacks one. */
 int jrun_bind(struct jrun *r, const struct jname *row, const struct jargs *a,
     const struct jval *slot[JNAME_PARAMS]);
 int jrun_call(struct jrun *r, const struct jnode *n, struct jval *out);
@@ -163,8 +158,8 @@ int jrun_method(struct jrun *r, const struct jname *row, const struct jval *v,
 int jrun_attribute(struct jrun *r, const struct jval *v,
     const struct jval *path, struct jval *out);
 
-/* Operations on texts, in jinja_text.c.  A text made from Markup is not Markup
- * here; jrun_method makes it so. */
+/* Operations on texts, in jinja_text.c.  They set no result to Markup: callers
+ * do if the text is Markup. */
 /* Set *at to the offset at which `part` first occurs in t at byte `from` or
  * later, jtext_last to that of the last one that ends at byte `end` or before;
  * SIZE_MAX: nowhere. */
@@ -181,11 +176,12 @@ enum jcase {
     JCASE_LOWER,
     JCASE_CAPITAL,
     JCASE_TITLE, /* Python's method: letters after other characters */
-    JCASE_WORDS  /* the filter title: what follows a space, - or bracket */
+    JCASE_WORDS  /* the filter title: letters after a space, - or bracket */
 };
 int jtext_case(struct jrun *r, struct jtext t, enum jcase how,
     struct jval *out);
-/* escapes: 1: what is put in is escaped, as Markup does. */
+/* Replace slot[0] by slot[1], at most slot[2] times.  escapes: 1: escape
+ * slot[1], as Markup does. */
 int jtext_replace(struct jrun *r, struct jtext t,
     const struct jval *const *slot, int escapes, struct jval *out);
 /* Join the elements of v, as str() prints them or as Markup takes them. */

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Set *is: does t begin with `part`, which is no longer?  Counts the bytes that
- * are compared. */
+/* Set *is: do the part.n bytes at t equal `part`?  Only the bytes up to the
+ * first difference are counted, in steps of 64. */
 static int
 begins_with(struct jrun *r, const char *t, struct jtext part, int *is)
 {
@@ -127,8 +127,8 @@ jtext_strip(struct jrun *r, struct jtext t, const struct jval *chars, int sides,
     return 0;
 }
 
-/* Does Python's upper (up) or lower change the character c >= 128, or may it?
- * Letters in circles and Roman numbers have a case too, and some marks. */
+/* May Python's upper (up 1) or lower (up 0) change the character c >= 128?  The
+ * ranges are Roman numerals and circled letters, U+345 is a combining mark. */
 static int
 has_case(uint32_t c, int up)
 {
@@ -192,8 +192,7 @@ replace_count(struct jrun *r, const struct jval *v, size_t *most)
     return 0;
 }
 
-/* Offset of the character after the one at byte `at`; t.n + 1: that is the end
- * of t. */
+/* Offset of the character after the one at byte `at`; t.n + 1: `at` is t.n. */
 static size_t
 next_character(struct jtext t, size_t at)
 {
@@ -300,7 +299,8 @@ jtext_indent(struct jrun *r, struct jtext t, const struct jval *const *slot,
     return jrun_end(r, from, out);
 }
 
-/* The argument of the field {name} of a format, {} being number *next. */
+/* Set *v to the argument for the field {name} of a format.  Fields {} are
+ * numbered by *next, which is SIZE_MAX once a field had a number. */
 static int
 format_field(struct jrun *r, struct jtext name, size_t *next,
     const struct jargs *a, const struct jval **v)
@@ -326,7 +326,7 @@ format_field(struct jrun *r, struct jtext name, size_t *next,
     if (*v == NULL)
         return jrun_fail(r,
             "format has no argument for {%.*s}, or the field is not known here",
-            jrun_shown(name), name.p);
+            jtext_shown(name), name.p);
     return 0;
 }
 

@@ -85,6 +85,12 @@ jtext_equal(struct jtext a, struct jtext b)
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+int
+jtext_shown(struct jtext t)
+{
+    return (int)(t.n < 80 ? t.n : 80);
+}
+
 size_t
 jtext_length(struct jtext t)
 {

@@ -1,5 +1,5 @@
-/* Values of a Jinja template and their memory.  What takes time in proportion
- * to a value's size is in jinja_run.h, where it is counted. */
+/* Values of a Jinja template and their memory.  jinja_run.h has the operations
+ * that count their steps, as they take longer with larger values. */
 #ifndef GEN_JINJA_VALUE_H
 #define GEN_JINJA_VALUE_H
 
@@ -84,6 +84,8 @@ struct jval jval_text(const char *p, size_t n);
 
 int jtext_is(struct jtext t, const char *want);
 int jtext_equal(struct jtext a, struct jtext b);
+/* Bytes of t that an error message shows. */
+int jtext_shown(struct jtext t);
 /* Number of characters. */
 size_t jtext_length(struct jtext t);
 /* Offset of the byte at which character i begins; t.n: i is the number of

@@ -3,12 +3,13 @@ retort's interpreter; differences are printed.
 
 usage: jinja.py RENDER SEED COUNT [GOLDEN | TEMPLATE.jinja ...]
 RENDER: the program made from scripts/oracle/jinja_render.c.
-GOLDEN: a file to write: SNIPPETS and the random templates that retort does not
-refuse alone, with jinja2's answers.
+GOLDEN: a file to write, with SNIPPETS, the random templates and jinja2's
+answers, but without the templates that retort alone refuses.
 TEMPLATE.jinja: a published template, rendered with COUNT random conversations
 in place of random templates.
-A text that differs, or that only retort renders, is a fault.  What retort
-alone refuses is counted by its message: lib/gen/jinja.h lists those.
+A template is a fault if the two texts differ or if retort alone renders it.
+Templates that retort alone refuses are counted by retort's message;
+lib/gen/jinja.h lists them.
 """
 import collections
 import json
@@ -36,7 +37,7 @@ class Clock(datetime):
 utils.datetime = Clock
 render, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 R = random.Random(seed)
-# jinja2's errors about what is no list there
+# jinja2's errors about ranges, generators and views, which retort makes lists
 LAZY = re.compile("'(reversed|generator|dict_(keys|values|items)|range)'"
                   "|type (generator|range|dict_|list_reverse)")
 VARIABLES = {
@@ -69,9 +70,6 @@ def pick(*options):
     return R.choice(options)
 
 
-how = R.choice
-
-
 def some(make, depth, most=3):
     return ", ".join(make(depth) for _ in range(R.randint(0, most)))
 
@@ -92,7 +90,7 @@ def text(depth):
         lambda: f"({t}).{pick('strip', 'lstrip', 'rstrip')}({text(0)})",
         lambda: f"({t}).replace({text(0)}, {text(0)}{pick('', ', 1')})",
         lambda: f"({t})|replace({text(0)}, {text(0)}{pick('', ', 1')})",
-        lambda: f"({t})|indent({how(INDENT)})",
+        lambda: f"({t})|indent({pick(*INDENT)})",
         lambda: f"({t}).format({some(any_, depth - 1)}"
                 f"{pick('', ', x=1')})".replace("(, ", "("),
         lambda: f"({t}).join({list_(depth - 1)})",
@@ -147,14 +145,14 @@ def list_(depth):
                 .replace("(, ", "("),
         lambda: f"({a}|unique({attributes()})|list)",
         lambda: f"({a}|reverse|list)", lambda: f"({any_(depth - 1)}|list)",
-        lambda: f"({dict_(depth - 1)}|dictsort({how(DICTSORT)}))",
+        lambda: f"({dict_(depth - 1)}|dictsort({pick(*DICTSORT)}))",
         lambda: f"({dict_(depth - 1)}.{pick('items', 'keys', 'values')}()"
                 "|list)",
         lambda: f"({dict_(depth - 1)}|items|list)",
-        lambda: f"({a}|{pick('select', 'reject')}({how(SELECT)})|list)",
+        lambda: f"({a}|{pick('select', 'reject')}({pick(*SELECT)})|list)",
         lambda: f"({a}|{pick('selectattr', 'rejectattr')}"
-                f"('{pick(*NAMES)}'{how(ATTRIBUTE)})|list)",
-        lambda: f"({a}|map({how(MAP)})|list)")()
+                f"('{pick(*NAMES)}'{pick(*ATTRIBUTE)})|list)",
+        lambda: f"({a}|map({pick(*MAP)})|list)")()
 
 
 def dict_(depth):
@@ -253,7 +251,7 @@ def statement(depth, loop):
 
 
 def shown(depth):
-    """What retort can print."""
+    """An expression whose value retort can print."""
     return pick(text, number, truth, lambda k: list_(k) + "|tojson",
                 lambda k: f"({any_(k)})|tojson",
                 lambda k: f"({any_(k)}) is {test(0)}")(depth)
@@ -274,8 +272,8 @@ def template():
             + pick(block(2), block(3), "{{ " + shown(4) + " }}"))
 
 
-# Each part of the language in which an interpreter of its own may err, a
-# template a line; ¶ is a line end.
+# Templates, one a line, for each part of the language in which an interpreter
+# may differ from jinja2; ¶ is a line end.
 SNIPPETS = r"""
 {{ 'a'|safe + '<b>' }}{{ '<' + ('&'|safe) }}{{ 'a'|safe ~ '<' }}{{ 5|safe + '<' }}
 {% set t = '<i>'|safe %}{{ t + "'\"&" }}{{ t * 2 + '<' }}{{ t[0] + '<' }}{{ t[1:] + '<' }}{{ t.upper() + '<' }}{{ t|trim + '<' }}
@@ -390,7 +388,7 @@ b{%raw%}{%endraw%}{% raw %}{% endraw
 
 
 def say():
-    """What somebody says."""
+    """The text of a message."""
     return pick("Hi", "", " a\n", "\n<think>\nhm\n</think>\n\nb",
                 "x </think> y",
                 "é <b> & \"q\" 'p' \\ {{ x }}", "日本語\r\n😀", "[TOOL_CALLS]",
@@ -483,7 +481,7 @@ refused, kinds, faults = collections.Counter(), collections.Counter(), 0
 example, golden = {}, []
 for t, v, theirs, ours in answers:
     if "text" in ours and LAZY.search(theirs.get("refused", "")):
-        kinds["what is a list for retort alone"] += 1
+        kinds["a list for retort alone"] += 1
         continue
     if "text" in ours and ours != theirs:
         faults += 1

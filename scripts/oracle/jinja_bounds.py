@@ -1,9 +1,9 @@
-"""The time and memory of random templates of at most 1 kB that are made to
-take long: texts and lists that grow, inside loops, under every filter.
+"""Measure the time and memory of random templates of at most 1 KiB that are
+made to take long: texts and lists that grow, inside loops, under every filter.
 
 usage: jinja_bounds.py RENDER SEED COUNT
 RENDER: the program made from scripts/oracle/jinja_render.c.
-Prints the templates that took more processor time or memory than any before.
+Print each template that takes more processor time or memory than all before.
 """
 import json
 import os
@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 render, R = sys.argv[1], random.Random(int(sys.argv[2]))
-# What makes a text {t}, a list {l} or an object {d} larger; what takes time.
+# GROW: expressions for a larger text, list or object, made of the texts {t} and
+# {u}, the lists {l} and {m} and the object {d}.  USE: those that take long.
 GROW = {
     "t": ["{t} ~ {u}", "{t} + {t}", "{t} * 99", "{l}|tojson", "{d}|tojson",
           "'a' * 3000000", "{t}|reverse", "{t}.replace('', {u})", "{t}[::-1]",

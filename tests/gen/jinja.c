@@ -139,8 +139,8 @@ one_line(const char *s)
     return line;
 }
 
-/* Each part of the language, in a template of one line, and random templates.
- * What jinja2 refuses is refused. */
+/* Each part of the language in a template of one line, and random templates.  A
+ * template that jinja2 refuses must be refused, for any reason. */
 static void
 test_snippets(const char *path)
 {
@@ -190,8 +190,7 @@ rendered(const char *template, struct err *e)
     return text;
 }
 
-/* A construct that jinja2 knows and retort does not is refused by its name and
- * line. */
+/* A construct of jinja2 that retort lacks is refused by its name and line. */
 static void
 test_refusals(void)
 {
@@ -240,8 +239,8 @@ test_refusals(void)
     }
 }
 
-/* As transformers, which always has the function, a template with a fallback
- * calls it. */
+/* strftime_now is defined even without a date, as in transformers: a template
+ * that tests for it and has a fallback asks for the date too. */
 static void
 test_date(void)
 {
@@ -368,7 +367,7 @@ test_limits(void)
     buf_release(&b);
 }
 
-/* Bytes of memory that this process has had at most, in MiB. */
+/* The most memory that this process has had, in MiB. */
 static double
 peak_memory(void)
 {
@@ -378,7 +377,8 @@ peak_memory(void)
     return (double)u.ru_maxrss / 1024.0;
 }
 
-/* Many names in one object or scope: compared by all others, but counted. */
+/* Each new name in an object or scope is compared with all others there, and
+ * these comparisons count as work. */
 static void
 test_many_names(void)
 {
