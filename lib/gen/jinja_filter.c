@@ -226,8 +226,7 @@ trimmed(struct jtext t)
     return t;
 }
 
-/* Read a number as Python's float() does: white space around it, and _ between
- * digits.  0: *d is set; 1: t is no number; -1. */
+/* Read a number as Python's float() does, with _ between digits.  0: *d is set; 1: t is no number; -1. */
 static int
 text_number(struct jrun *r, struct jtext t, double *d)
 {
@@ -235,9 +234,6 @@ text_number(struct jrun *r, struct jtext t, double *d)
     double number;
     size_t n = 0;
 
-    if (jrun_bytes(r, t.n) < 0)
-        return -1;
-    t = trimmed(t);
     for (size_t i = 0; i < t.n; last = t.p[i++]) {
         const int digits = last >= '0' && last <= '9' && i + 1 < t.n &&
             t.p[i + 1] >= '0' && t.p[i + 1] <= '9';
@@ -265,7 +261,6 @@ text_integer(struct jtext t, int64_t *i)
 {
     char s[40], *end;
 
-    t = trimmed(t);
     if (t.n == 0 || t.n >= sizeof s)
         return 1;
     memcpy(s, t.p, t.n);
@@ -280,6 +275,7 @@ filter_int(struct jrun *r, const struct jval *v, const struct jval *absent,
     struct jval *out)
 {
     double d = NAN;
+    struct jtext t;
     int64_t i;
 
     *out = absent != NULL ? *absent : jval_int(0);
@@ -291,11 +287,14 @@ filter_int(struct jrun *r, const struct jval *v, const struct jval *absent,
     case J_INT: *out = jval_int(v->i); return 0;
     case J_REAL: d = v->d; break;
     case J_TEXT:
-        if (text_integer(v->t, &i) == 0) {
+        if (jrun_bytes(r, v->t.n) < 0)
+            return -1;
+        t = trimmed(v->t);
+        if (text_integer(t, &i) == 0) {
             *out = jval_int(i);
             return 0;
         }
-        if (text_number(r, v->t, &d) < 0)
+        if (text_number(r, t, &d) < 0)
             return -1;
         break;
     default: return 0;

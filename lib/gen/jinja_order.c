@@ -363,9 +363,12 @@ jrun_sorted(struct jrun *r, int id, const struct jval *v,
     struct jkeyed *a;
     size_t n;
 
-    if (id == JF_SORT && attribute != NULL && attribute->kind == J_TEXT &&
-        memchr(attribute->t.p, ',', attribute->t.n) != NULL)
-        return jrun_fail(r, "sort by several attributes is not known here");
+    if (id == JF_SORT && attribute != NULL && attribute->kind == J_TEXT) {
+        if (jrun_bytes(r, attribute->t.n) < 0)
+            return -1;
+        if (memchr(attribute->t.p, ',', attribute->t.n) != NULL)
+            return jrun_fail(r, "sort by several attributes is not known here");
+    }
     if (id == JF_SORT || id == JF_DICTSORT)
         reverse = slot[id == JF_SORT ? 0 : 2];
     if ((id == JF_DICTSORT

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 render, R = sys.argv[1], random.Random(int(sys.argv[2]))
-# GROW: expressions for a larger text, list or object, made of the texts {t} and
+# GROW: expressions for a larger text, list or object, of the texts {t} and
 # {u}, the lists {l} and {m} and the object {d}.  USE: those that take long.
 GROW = {
     "t": ["{t} ~ {u}", "{t} + {t}", "{t} * 99", "{l}|tojson", "{d}|tojson",
@@ -21,7 +21,7 @@ GROW = {
           "('a' * 2000000) ~ 'b'", "'{{}}{{}}'.format({t}, {u})",
           "('{{}}' * 999).format({t})", "'<' * 999999", "({t}|safe)",
           "('<' * 999)|safe + {t}", "{t}.replace('a', {u})", "{l}|join({t})",
-          "f({t})", "g({l})"],
+          "f({t})", "g({l})", "' ' * 3000000 ~ '1'"],
     "l": ["[{l}, {l}]", "[{t}] * 9999", "{t}|list", "range(99999)|list",
           "[1.5] * 99999", "{l} + {m}", "{l} * 3", "[{t}, {u}]",
           "{l}|reverse|list",
@@ -45,6 +45,7 @@ USE = ["{l} == {m}", "{t} in {u}", "{l} < {m}", "{t}|length", "{t} == {u}",
        "{d}|dictsort|length", "{d}.items()|list|length", "{d}.get({t})",
        "{t}.rstrip('x' ~ {u})|length", "{t}|first", "{l}|first|length",
        "{l}|reject('==', {m})|list|length", "{l}|sort(attribute=0)|length",
+       "[]|sort(attribute={t})|length",
        "{l}|selectattr('a', '==', {l})|list|length", "{t} < {u}", "{t} in {d}",
        "{l}|join({t})|length", "{d}|dictsort(by='value')|length",
        "{l}|unique(attribute='a')|list|length", "'9' * 99999|int", "{d}[{t}]",

@@ -328,6 +328,12 @@ test_limits(void)
             "too much", "JSON of a list that shares parts" },
         { "{% set l = range(99999)|list %}{{ l|unique|list|length }}",
             "too much time", "many elements, each once" },
+        { "{% set t = ' ' * 100000 ~ '1' %}{% for i in range(99999) %}"
+          "{% set x = t|int %}{% endfor %}",
+            "too much time", "a number after many spaces" },
+        { "{% set t = 'a' * 100000 %}{% for i in range(99999) %}"
+          "{% set x = []|sort(attribute=t) %}{% endfor %}",
+            "too much time", "a long name of an attribute to sort by" },
         { "{% macro f() %}{{ 'a' * 1000000 }}{{ f() }}{% endmacro %}{{ f() }}",
             "too much", "a text in each of 100 macros" },
         { "{% macro f(n) %}{% call f(n) %}{{ caller() }}{% endcall %}"
