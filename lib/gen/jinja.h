@@ -36,7 +36,8 @@
  *   indents above 16 of tojson; split at white space a number of times; map by
  *   a filter with arguments; sort by several attributes; unique of tuples;
  *   int to another base, or of a text with digits outside ASCII;
- * - a caller or its block, called after the call statement has ended.
+ * - a call block for a macro with 16 arguments; `caller`, called after the call
+ *   statement has ended.
  * jinja_render renders otherwise than jinja2:
  * - ranges, generators, and the keys, values and items of objects are lists:
  *   they can be read twice, have a length, elements and an order, and may equal

@@ -208,8 +208,11 @@ jrun_call_block(struct jrun *r, const struct jnode *n)
         jrun_arguments(r, n->b->b, &a) < 0)
         return -1;
     r->line = n->line;
-    if (f.kind != J_MACRO || a.n == JNODE_ARGS)
+    if (f.kind != J_MACRO)
         return jrun_fail(r, "a block is given to %s", jval_kind(&f));
+    if (a.n == JNODE_ARGS)
+        return jrun_fail(r, "a call with a block has more than %d arguments",
+            JNODE_ARGS - 1);
     *c = (struct jcaller){ n, r->frame };
     a.name[a.n] = (struct jtext){ "caller", 6 };
     a.v[a.n++] = (struct jval){ .kind = J_CALLER, .caller = c };

@@ -224,7 +224,16 @@ test_refusals(void)
             "macro inside a loop" },
         { "{{ 'x'.__class__() }}", "\"__class__\"" },
         { "{{ {'a': 1}.items }}", "\"items\" is not called" },
-        { "{{ 'é'|upper }}", "ASCII" } };
+        { "{{ 'é'|upper }}", "ASCII" },
+        { "{{ range(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, "
+          "17) }}",
+            "more than 16 arguments" },
+        { "{% macro m() %}{% endmacro %}{% call m(1, 2, 3, 4, 5, 6, 7, 8, 9, "
+          "10, 11, 12, 13, 14, 15, 16) %}{% endcall %}",
+            "more than 15 arguments" },
+        { "{% set n = namespace() %}{% macro m() %}{% set n.c = caller %}"
+          "{% endmacro %}{% call m() %}x{% endcall %}{{ n.c() }}",
+            "a caller is called" } };
 
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct err e = { 0 };
