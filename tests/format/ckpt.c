@@ -191,6 +191,35 @@ test_irregular(void)
     alarm(0);
 }
 
+/* The hash of a folder has the content of each file that makes the model or
+ * adapter, and of no other. */
+static void
+test_hash(void)
+{
+    static const struct {
+        const char *name;
+        int counts;
+    } file[] = { { "config.json", 1 }, { "model.safetensors", 1 },
+        { "adapter_config.json", 1 }, { "README.md", 0 } };
+    char was[33], is[33];
+    struct err e = { 0 };
+
+    io_mkdirs("hashed", &e);
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+        char *path = xasprintf("hashed/%s", file[i].name);
+
+        ok(io_put_file(path, "x", 1, &e) == 0 &&
+                ckpt_hash_model("hashed", was, &e) == 0 &&
+                io_put_file(path, "y", 1, &e) == 0 &&
+                ckpt_hash_model("hashed", is, &e) == 0 &&
+                (strcmp(was, is) != 0) == file[i].counts,
+            "another %s %s the hash of the folder", file[i].name,
+            file[i].counts ? "changes" : "leaves");
+        free(path);
+    }
+    dir_remove("hashed", NULL);
+}
+
 int
 main(void)
 {
@@ -201,5 +230,6 @@ main(void)
     test_links();
     test_unreadable();
     test_irregular();
+    test_hash();
     return done_testing();
 }
