@@ -2,9 +2,11 @@
  *   keys          keys that are read, and keys of which one value is
  *                 implemented
  *   idle          keys whose values change no number
- *   config_attrs  what else transformers reads in the family: only the value is
- *                 accepted that it takes where the key is missing
- * Transformers ignores any other key, and so does retort, with a note at -v. */
+ *   config_attrs  the other keys that transformers reads in the family: only
+ *                 the value that transformers assumes for a missing key is
+ *                 accepted
+ * Transformers ignores all other keys, and so does retort, with a note at
+ * -v. */
 #include "model/config_keys.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -240,12 +242,19 @@ struct key_table {
     size_t n;
 };
 
+/* Is the bit `family` in the mask `families`, in which 0 means all? */
+static int
+has_family(unsigned families, unsigned family)
+{
+    return families == 0 || (families & family);
+}
+
 static const struct key *
 find_key(const struct key_table *t, const char *name, unsigned family)
 {
     for (size_t i = 0; i < t->n; i++)
         if (strcmp(t->keys[i].name, name) == 0 &&
-            (t->keys[i].families == 0 || (t->keys[i].families & family)))
+            has_family(t->keys[i].families, family))
             return &t->keys[i];
     return NULL;
 }
@@ -255,8 +264,7 @@ find_attr(const char *name, unsigned family)
 {
     for (size_t i = 0; i < sizeof config_attrs / sizeof *config_attrs; i++)
         if (strcmp(config_attrs[i].name, name) == 0 &&
-            (config_attrs[i].families == 0 ||
-                (config_attrs[i].families & family)))
+            has_family(config_attrs[i].families, family))
             return &config_attrs[i];
     return NULL;
 }
@@ -268,8 +276,8 @@ find_attr(const char *name, unsigned family)
 
 static const struct key_table outer_keys = TABLE(keys);
 
-/* The objects inside, by their paths.  strict: a key that is not in the table
- * is refused, not ignored. */
+/* The objects in config.json, by their paths.  strict: a key that is not in the
+ * table is refused; 0: such a key is ignored. */
 static const struct {
     const char *at;
     struct key_table table;
@@ -294,7 +302,8 @@ config_missing(const char *name, unsigned family)
     return a ? strtod(a->value, NULL) : 0;
 }
 
-/* Give keys of other names their own. */
+/* Set each key that config_aliases has another name for to the value that the
+ * other name has in j. */
 static int
 rename_keys(json_t *j, unsigned family, struct err *e)
 {
@@ -305,7 +314,7 @@ rename_keys(json_t *j, unsigned family, struct err *e)
         json_t *v = json_object_get(j, a->name);
         const json_t *is = js_get(j, a->is);
 
-        if (!(a->families & family) || v == NULL || json_is_null(v))
+        if (!has_family(a->families, family) || v == NULL || json_is_null(v))
             continue;
         if (is && !json_equal(is, v))
             return err_set(e, EX_INPUT, "%s: differs from %s", a->name, a->is);
@@ -314,7 +323,7 @@ rename_keys(json_t *j, unsigned family, struct err *e)
     return 0;
 }
 
-/* Has a value of null a meaning of its own? */
+/* Does null mean something else than a missing key does? */
 static int
 null_is_value(const char *name)
 {
@@ -326,45 +335,47 @@ null_is_value(const char *name)
     return is_listed(names, sizeof names / sizeof *names, name);
 }
 
-/* Should the missing key `name` be given value v?  A token's id only if the
- * vocabulary has it; the RoPE of a family only if the file has none. */
+/* Should fill_missing set the key `name` of j to v?  The id of a token is set
+ * only if it is below vocab_size, rope_parameters only if j has no
+ * rope_scaling.  rope_theta is not set: config_rope.c finds it in several
+ * keys. */
 static int
-is_filled(const json_t *j, const char *name, const json_t *v)
+is_filled(const json_t *j, const char *name, const json_t *v, unsigned family)
 {
+    const json_t *size = js_get(j, "vocab_size");
     const size_t n = strlen(name);
 
     if (strcmp(name, "rope_parameters") == 0)
         return js_get(j, "rope_scaling") == NULL;
     if (n > 9 && strcmp(name + n - 9, "_token_id") == 0)
-        return json_integer_value(v) <
-            json_integer_value(json_object_get(j, "vocab_size"));
+        return json_number_value(v) <
+            (size ? json_number_value(size)
+                  : config_missing("vocab_size", family));
     return strcmp(name, "rope_theta") != 0;
 }
 
+/* Set the missing keys of j to the values that transformers assumes. */
 static void
 fill_missing(json_t *j, unsigned family)
 {
     const size_t n = sizeof config_attrs / sizeof *config_attrs;
 
-    for (size_t i = 0; i < 2 * n; i++) {
-        const struct config_attr *a = &config_attrs[i % n];
+    for (size_t i = 0; i < n; i++) {
+        const struct config_attr *a = &config_attrs[i];
         const json_t *is = json_object_get(j, a->name);
         json_t *v;
 
-        /* in the first round the size of the vocabulary, which decides about
-         * the ids */
-        if ((i < n && strcmp(a->name, "vocab_size") != 0) ||
-            (a->families && !(a->families & family)) ||
+        if (!has_family(a->families, family) ||
             (is && (!json_is_null(is) || null_is_value(a->name))))
             continue;
         v = json_loads(a->value, JSON_DECODE_ANY, NULL);
-        if (!json_is_null(v) && is_filled(j, a->name, v))
+        if (!json_is_null(v) && is_filled(j, a->name, v, family))
             json_object_set(j, a->name, v);
         json_decref(v);
     }
 }
 
-/* Remove the keys that are ignored. */
+/* Remove the keys of j that the family does not read.  t: the table of j. */
 static void
 drop_ignored(json_t *j, const struct key_table *t, unsigned family)
 {
@@ -407,8 +418,9 @@ config_fill(const json_t *text, const json_t *model, unsigned family,
 
 /* ---- checks ---- */
 
-/* Do two values mean the same?  1 and 1.0 do, and so do null, false and an
- * empty list. */
+/* Does value a mean the same as the default b?  The numbers 1 and 1.0 are the
+ * same; false, an empty list and an empty object are the same as a default of
+ * null. */
 static int
 equal_default(const json_t *a, const json_t *b)
 {
@@ -442,8 +454,8 @@ check_value(const json_t *v, const char *at, const char *name, const char *only,
     return r;
 }
 
-/* Check keys of which one value is implemented, before unknown keys: their
- * message says more about what is not supported. */
+/* Check keys of which only one value is implemented.  Unknown keys are checked
+ * later, because an error about a value tells the user more. */
 static int
 check_values(const json_t *j, const char *at, const struct key_table *t,
     unsigned family, struct err *e)
@@ -452,15 +464,15 @@ check_values(const json_t *j, const char *at, const struct key_table *t,
         const struct key *k = &t->keys[i];
         const json_t *v = js_get(j, k->name);
 
-        if (v && k->only && (k->families == 0 || (k->families & family)) &&
+        if (v && k->only && has_family(k->families, family) &&
             check_value(v, at, k->name, k->only, e) < 0)
             return -1;
     }
     return 0;
 }
 
-/* Check the members of the object whose path is `at`, "" or with a dot at the
- * end.  strict: refuse keys that are not in the table; else note them. */
+/* Check the keys of object j, whose path is `at`: "" or with a dot at the end.
+ * strict: a key that is not in the table is refused; 0: a note names it. */
 static int
 check_object(const json_t *j, const char *at, const struct key_table *t,
     int strict, unsigned family, struct err *e)
@@ -477,12 +489,11 @@ check_object(const json_t *j, const char *at, const struct key_table *t,
         const struct key *k = find_key(t, name, family);
         const struct config_attr *a =
             t->keys == keys && k == NULL ? find_attr(name, family) : NULL;
-        const char *only = a ? a->value : NULL;
 
         if (json_is_null(v) || (t->keys == keys && config_key_idle(name)))
             continue;
-        if (only)
-            r = check_value(v, at, name, only, e);
+        if (a != NULL)
+            r = check_value(v, at, name, a->value, e);
         else if (k == NULL && strict)
             r = err_set(e, EX_INPUT,
                 "%s%.80s: is not known and may change what the model computes; "

@@ -1,4 +1,4 @@
-/* The table of config.json's keys. */
+/* The keys of config.json. */
 #ifndef MODEL_CONFIG_KEYS_H
 #define MODEL_CONFIG_KEYS_H
 
@@ -6,19 +6,23 @@
 
 #include <jansson.h>
 
-/* Check that each key of j which the family (a bit of family.h) reads has a
- * value that is implemented; a note at -v names the others.  -1: "KEY: why". */
+/* Check that each key of j that the family (a bit of family.h) reads has a
+ * value that is implemented.  A note at -v names the keys that are not read.
+ * -1 and *e, "KEY: why": a value is not implemented. */
 int config_check_keys(const json_t *j, unsigned family, struct err *e);
 
-/* A copy of j without the keys that are ignored, in which missing keys have
- * transformers' values, and a key of two names has the one that is read.
- * model: the object that has j as its part about text, and whose token ids and
- * tie_word_embeddings count before those of j; or j itself.  The caller frees
- * the copy; NULL and *e: a key has two values. */
+/* Copy j, the configuration of a text model, without the keys that the family
+ * does not read.  In the copy, missing keys have the values that transformers
+ * assumes, and a key with two names has the name that lib/model reads.
+ * model: the whole config.json, whose token ids and tie_word_embeddings replace
+ * those of j; j itself, if j is the whole.
+ * The caller frees the copy.  NULL and *e: two names of a key have different
+ * values. */
 json_t *config_fill(const json_t *j, const json_t *model, unsigned family,
     struct err *e);
 
-/* The number that transformers takes where the key is missing; 0: none. */
+/* The number that transformers assumes if the key is missing; 0: it assumes
+ * none. */
 double config_missing(const char *name, unsigned family);
 
 #endif
