@@ -60,8 +60,9 @@ written(size_t n)
 }
 
 /* Check the tokenizer against the model, and warn of tokens whose ids are V or
- * more.  A directory gets the files unchanged; a GGUF leaves these tokens
- * out.  Only files that are copied may be of a tokenizer that is not read. */
+ * more.  A directory gets the files unchanged; a GGUF leaves these tokens out.
+ * A tokenizer that tokenize refuses is an error, unless its files are only
+ * copied. */
 static void
 check_source_tokenizer(const char *in, size_t V, int gguf)
 {

@@ -138,7 +138,7 @@ check_fixed_keys(const json_t *j, struct err *e)
 int
 shape_check_keys(const json_t *j, const char *sizes, struct err *e)
 {
-    /* of a family that models have too, j has only keys that count there */
+    /* in a family of lib/model, config_fill has removed unknown keys from j */
     const int known = family_named(js_text_of(j, "model_type")) != NULL;
     const char *name;
     json_t *v;

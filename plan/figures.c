@@ -45,8 +45,8 @@ figure_sum(const struct figures *f, const char *prefix)
     return sum;
 }
 
-/* The unit (which 0), the formula (1) or the meaning (2, of few figures) of a
- * figure in a part of figures.json.  NULL: there is none. */
+/* A text about a figure in a part of figures.json: its unit (which 0), its
+ * formula (1) or an explanation (2).  NULL: the part has no such text. */
 static const char *
 figure_word(const struct figure *f, const char *part, size_t which)
 {
@@ -142,16 +142,16 @@ put_object(struct buf *b, const struct figures *f, const char *part,
     buf_adds(b, "\n}\n");
 }
 
-/* Append a figure as a line of text. */
+/* Append a figure as a line of text; explain: with its formula below. */
 static void
 put_line(struct buf *b, const struct figure *x, const char *part, int explain)
 {
-    const char *meaning = figure_word(x, part, 2);
+    const char *explanation = figure_word(x, part, 2);
 
     buf_addf(b, "%-26s ", x->name);
     figure_text(b, x, x->v, 15);
-    if (meaning != NULL)
-        buf_addf(b, "  %s", meaning);
+    if (explanation != NULL)
+        buf_addf(b, "  %s", explanation);
     if (explain)
         buf_addf(b, "\n    = %s", figure_formula(x, part));
 }

@@ -33,10 +33,10 @@ const char *figure_formula(const struct figure *f, const char *part);
  * for the last column. */
 enum { FORMAT_TEXT, FORMAT_TSV, FORMAT_JSON, FORMAT_BARS };
 extern const char *const figure_formats[], *const table_formats[];
-/* Append all figures as text, TSV or JSON; explain: with their units and the
- * formulas of a part of figures.json, "run" or "cluster".  Text also says what
- * a figure means if that part has it.  A value that is not finite is null in
- * JSON. */
+/* Append all figures as text, TSV or JSON; explain: with their units and
+ * formulas.  part: the part of figures.json that has the formulas, "run" or
+ * "cluster".  If the part has an explanation of a figure, text has it too.  A
+ * value that is not finite is null in JSON. */
 void figures_put(struct buf *b, const struct figures *f, int format,
     const char *part, int explain);
 /* Append v right-aligned in `columns` columns, then the unit of f, as text. */

@@ -7,9 +7,11 @@
 
 #include <stddef.h>
 
-/* Add the figures "allocated", "memory" and "memory.*", bytes: what a framework
- * allocates for tensors; what the device needs, with contexts, libraries and
- * fragments; the parts of the latter. */
+/* Add these figures, in bytes, of the rank that needs the most memory:
+ *   allocated  memory that the framework allocates for tensors
+ *   memory     memory that the device needs, with context, libraries and
+ *              fragments
+ *   memory.*   the parts of memory */
 void predict_memory(struct figures *f, const struct job *j);
 
 /* The part of the model that a rank has.  Pipeline ranks divide the blocks by

@@ -17,10 +17,10 @@ void predict(struct figures *f, const struct job *j);
 
 /* Add the figures "likely.step.*" (seconds), "likely.allocated.*" and
  * "likely.memory.*" (bytes): the ranges in which 8 of 10 published runs would
- * lie; too few runs publish what was allocated, so that range has the shares of
- * memory.  Add "extrapolates", the number of reasons why this run may lie
- * outside of them.  *f must have the figures "step", "allocated" and
- * "memory". */
+ * lie.  The range of "allocated" has the factors of that of "memory", because
+ * too few runs publish allocated memory.  Also add "extrapolates", the number
+ * of reasons why this run may lie outside of the ranges.  *f must have the
+ * figures "step", "allocated" and "memory". */
 void add_interval(struct figures *f, const struct job *j);
 /* Append the reasons that "extrapolates" counts, separated by commas.  Returns
  * their number. */

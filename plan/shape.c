@@ -73,8 +73,9 @@ shape_from_config(struct shape *s, const struct config *c,
     }
 }
 
-/* shape_from_sizes of a family that models have too: of the keys that count
- * there, and transformers' values of missing keys. */
+/* Set *s from the sizes in j, as shape_from_sizes does.  The family is one of
+ * lib/model, so keys that it does not read are ignored, and missing keys have
+ * the values that transformers assumes. */
 static int
 shape_from_family(struct shape *s, const json_t *j, unsigned family,
     struct err *e)

@@ -30,10 +30,10 @@ void position_release(struct position *p);
 /* XXH3-128 of n bytes, or of a regular file, as 32 hex digits. */
 void ckpt_hash_bytes(const void *p, size_t n, char hex[33]);
 int ckpt_hash(const char *path, char hex[33], struct err *e);
-/* Hash of the model or adapter at path, for which all its bytes are read.  A
- * file: its hash; a split GGUF: the hash of its parts' hashes; a folder: the
- * hash of the hashes and names of its config.json, adapter_config.json and
- * safetensors files. */
+/* Hash the model or adapter at path, of which all bytes are read.  The hash of
+ * a file is that of its bytes; of a split GGUF, that of its parts' hashes; of a
+ * folder, that of the hashes and names of its config.json, adapter_config.json
+ * and safetensors files. */
 int ckpt_hash_model(const char *path, char hex[33], struct err *e);
 
 /* Make the folder RUN/step-N.tmp (d->tmp), in which the caller writes files;

@@ -197,8 +197,8 @@ is_byte(const char *s, size_t n)
         strspn(s + 3, "0123456789ABCDEF") == 2;
 }
 
-/* Set the text and kind of the token with this id, if it is one of the
- * model's; -1: the id has another text already. */
+/* Set the text and kind of the token with this id.  Ids past the model's rows
+ * are ignored.  -1: the token already has another text. */
 static int
 set_token(struct src *s, size_t id, const char *text, int kind)
 {
@@ -214,8 +214,9 @@ set_token(struct src *s, size_t id, const char *text, int kind)
     return 0;
 }
 
-/* Read an added token.  Its id is not the one in the file: as in the tokenizers
- * library, it is the id in the vocabulary, else *next. */
+/* Read an added token.  As in the tokenizers library, the id in the file is
+ * ignored: a token of the vocabulary has its id there, any other token gets the
+ * id *next, which is then increased. */
 static int
 read_added(struct src *s, const json_t *a, size_t *next, struct err *e)
 {
@@ -500,9 +501,9 @@ write_merges(struct gguf_out *o, const struct src *s, struct err *e)
     return r;
 }
 
-/* Take special tokens from tokenizer_config.json: BOS and EOS, as tokenize
- * does, unless the template has set them; others if they are not set.  An id
- * without a token counts as not set. */
+/* Set the ids of special tokens that tokenizer_config.json names.  As in
+ * tokenize, BOS and EOS are replaced unless the template has set them.  The
+ * other ids are set if they are missing or no token has them. */
 static void
 name_specials(struct src *s, const json_t *config)
 {

@@ -52,9 +52,10 @@ module_path(const struct config *c, size_t i, size_t k, char name[NAME_MOST])
 
 /* ---- adapter_config.json ---- */
 
-/* Does the path of the module end with `key`, the key of a pattern? */
+/* Does the path `module` end with the whole names in `key`?  "q_proj" and
+ * "self_attn.q_proj" match model.layers.0.self_attn.q_proj; "proj" does not. */
 static int
-names_module(const char *key, const char *module)
+key_matches(const char *key, const char *module)
 {
     const size_t n = strlen(key), all = strlen(module);
 
@@ -62,8 +63,9 @@ names_module(const char *key, const char *module)
         (n == all || module[all - n - 1] == '.');
 }
 
-/* The number of a module in adapter_config.json: that of the first key of
- * `pattern` that names the module, else that of `all`, which PEFT sets to 8. */
+/* The rank or alpha of a module in adapter_config.json: the value of the first
+ * key of the object `pattern` that matches the module; if no key does, the
+ * value of `all`, which is 8 in PEFT if missing. */
 static double
 module_number(const json_t *config, const char *pattern, const char *all,
     const char *module)
@@ -73,28 +75,28 @@ module_number(const json_t *config, const char *pattern, const char *all,
 
     json_object_foreach(json_object_get(config, pattern), key, v)
     {
-        if (names_module(key, module))
+        if (key_matches(key, module))
             return json_number_value(v);
     }
     v = json_object_get(config, all);
     return v != NULL ? json_number_value(v) : 8.0;
 }
 
-/* Does one of the names in `list` name the module? */
+/* Does an element of `list`, an array of strings, match the module? */
 static int
-is_listed(const json_t *list, const char *module)
+list_matches(const json_t *list, const char *module)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *name = json_string_value(json_array_get(list, i));
 
-        if (name != NULL && names_module(name, module))
+        if (name != NULL && key_matches(name, module))
             return 1;
     }
     return 0;
 }
 
-/* Check that PEFT does not pass over the tensors of a module of block i (of no
- * block: SIZE_MAX), as it does with modules that are not to be changed. */
+/* Check that adapter_config.json selects the module, which is in block i; i is
+ * SIZE_MAX for the embedding.  PEFT ignores tensors of other modules. */
 static int
 check_target(const json_t *config, const char *module, size_t i, struct err *e)
 {
@@ -106,8 +108,8 @@ check_target(const json_t *config, const char *module, size_t i, struct err *e)
 
     for (size_t k = 0; k < json_array_size(only); k++)
         in |= (size_t)json_integer_value(json_array_get(only, k)) == i;
-    if ((in || i == SIZE_MAX) && !is_listed(not, module) &&
-        (!json_is_array(targets) || is_listed(targets, module)))
+    if ((in || i == SIZE_MAX) && !list_matches(not, module) &&
+        (!json_is_array(targets) || list_matches(targets, module)))
         return 0;
     return err_set(e, EX_INPUT,
         "%s: has tensors, but adapter_config.json leaves it out "
@@ -228,9 +230,11 @@ check_shape(const struct st_tensor *t, const char *module, size_t rows,
     return 0;
 }
 
-/* Set *rank to the rank of the adapter of a module of block i, the rows of its
- * tensor `suffix`; 0: it has no adapter.  -1: the tensor is no matrix, or the
- * rank is absurd, or adapter_config.json says otherwise. */
+/* Set *rank to the rank of the adapter of a module in block i: the number of
+ * rows of the module's tensor `suffix`.  A module without this tensor has no
+ * adapter, and *rank becomes 0.  -1 and *e: the tensor is no matrix of 1 to
+ * RANK_MOST rows, or adapter_config.json has another rank or does not select
+ * the module. */
 static int
 module_rank(struct reading *r, const char *module, size_t i, const char *suffix,
     size_t *rank, struct err *e)
@@ -373,7 +377,7 @@ read_embed(struct reading *r, struct err *e)
     return 0;
 }
 
-/* Refuse a tensor that nothing has read, and a file without tensors. */
+/* Refuse a file without tensors, and one with a tensor that was not read. */
 static int
 check_used(const struct reading *r, struct err *e)
 {

@@ -2,14 +2,19 @@
  * Adapters in PEFT's format: a directory with adapter_config.json and
  * adapter_model.safetensors.
  *
- * Read: LoRA, rsLoRA and DoRA of matrices of blocks, in any float type; LoRA of
- * the embedding; embed_tokens and lm_head saved whole.  Anything else that
- * changes the model is refused by its name, and so are a file without
- * tensors, a rank that is not adapter_config.json's, and tensors of a module
- * that it leaves out.  Where a tied embedding was saved whole, the head follows
- * it only if ensure_weight_tying is true.  Keys of rank_pattern and
- * alpha_pattern are ends of module paths, such as q_proj or
- * layers.0.self_attn.q_proj; other regular expressions are refused.
+ * These parts of an adapter are read: LoRA, rsLoRA and DoRA of the matrices of
+ * blocks, in F32, F16 or BF16; LoRA of the embedding; embed_tokens and lm_head
+ * saved whole.  Any other change of the model is refused by name.  A file
+ * without tensors is refused, and so are tensors whose rank differs from that
+ * in adapter_config.json, or whose module adapter_config.json does not select.
+ *
+ * If an adapter has an embedding saved whole, and the model's head is tied to
+ * its embedding, the head becomes the new embedding only if ensure_weight_tying
+ * is true; otherwise the head stays as it was.
+ *
+ * The keys of rank_pattern and alpha_pattern must be ends of module paths, such
+ * as q_proj or layers.0.self_attn.q_proj.  Other regular expressions are
+ * refused.
  */
 #ifndef MODEL_ADAPTER_FILE_H
 #define MODEL_ADAPTER_FILE_H

@@ -1,9 +1,9 @@
 /*
- * Angles of RoPE, which with longrope and dynamic RoPE depend on the length of
- * a text.  A text up to angles_short tokens long has the angles of a short
- * text.  A longer one has those of its length:
- *   longrope  one set for all longer texts
- *   dynamic   another set for each length
+ * Angles of RoPE.  With longrope and dynamic RoPE they depend on the length of
+ * a text.  All texts of at most angles_short tokens have the same angles.  A
+ * longer text has other angles:
+ *   longrope  all longer texts have the same angles
+ *   dynamic   each length has angles of its own
  */
 #ifndef MODEL_ANGLES_H
 #define MODEL_ANGLES_H
@@ -23,13 +23,13 @@ size_t angles_short(const struct config *c);
  * without a window, of a text of `length` tokens. */
 void angles_text(const struct config *c, size_t length, size_t from, size_t n,
     float *cs);
-/* A number that texts of two lengths share if they have the same angles; 0: a
- * short text's. */
+/* A number for the angles of a text of `length` tokens: two lengths have the
+ * same number if their angles are the same.  0: the angles of a short text. */
 size_t angles_set(const struct config *c, size_t length);
-/* Does a text that was read with the angles of `was` tokens have to be read
- * again, from its first token, now that it has n?  Only with longrope, when the
- * text ceases to be short.  With dynamic RoPE keys that are kept stay as they
- * are.  Both as in transformers' generate. */
+/* A text was read with the angles of a text of `was` tokens, and now has n
+ * tokens.  Must it be read again from its first token?  As in transformers'
+ * generate: with longrope, if n is more than angles_short and `was` is not;
+ * with dynamic RoPE, never. */
 int angles_outgrown(const struct config *c, size_t was, size_t n);
 /* The factor by which a query at this position is multiplied (rope_query). */
 float angles_query(const struct config *c, size_t position);

@@ -29,7 +29,7 @@ check_arch(struct config *c, const json_t *j, const char *outer, struct err *e)
         return err_set(e, EX_INPUT, "is no JSON object");
     if (js_str(j, "model_type", &s, e) < 0)
         return -1;
-    /* the part about text of a "gemma3" is a "gemma3_text" */
+    /* a text_config without a model_type in a "gemma3" is a "gemma3_text" */
     snprintf(named, sizeof named, "%.30s_text", outer);
     if (!s && family_named(named))
         s = named;
@@ -252,7 +252,7 @@ config_text(const json_t *j)
     return text && !family_named(type) ? text : j;
 }
 
-/* Read j, which has a value for each key of its family. */
+/* Read j, in which config_fill has set missing keys. */
 static int
 read_filled(struct config *c, const json_t *j, struct err *e)
 {
@@ -564,7 +564,7 @@ static void
 set_windows(const struct config *c, json_t *j)
 {
     const enum windows windows = family_of(c)->windows;
-    /* transformers refuses null in families with both kinds of blocks */
+    /* in these families transformers refuses a sliding_window of null */
     const size_t window = windows == WINDOW_EVERY && c->window == 0
         ? (size_t)config_missing("sliding_window", family_of(c)->bit)
         : c->window;

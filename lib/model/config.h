@@ -168,8 +168,8 @@ int config_windows_lost(const struct config *c);
 int config_is_eos(const struct config *c, int64_t id);
 /* The ids that end a text, as JSON: a number, a list of several, NULL: none. */
 json_t *config_eos_json(const struct config *c);
-/* Tokens of the longest text that the model is made for; 0: unknown.  It is
- * max_pos, which dynamic RoPE multiplies by its factor. */
+/* The tokens of the longest text that the model is made for: max_pos, times the
+ * factor of dynamic RoPE if c has it.  0: unknown. */
 size_t config_positions(const struct config *c);
 /* Print a note if rows of T tokens are longer than config_positions; the note
  * calls the model `who`. */

@@ -70,8 +70,9 @@ has_orig(const struct config *c)
         c->rope == ROPE_LONGROPE || family_of(c)->bit == FAMILY_MINISTRAL3;
 }
 
-/* Read original_max_position_embeddings, by default max_pos.  The key outside
- * of the object counts first; a Phi-3 always has it. */
+/* Read original_max_position_embeddings, which is max_pos if missing.  The key
+ * outside of the object at `at` is preferred to the key in it, except in
+ * families with local_rope, where only the key in the object counts. */
 static int
 read_orig(struct config *c, const json_t *j, const char *at, struct err *e)
 {

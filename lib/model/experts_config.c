@@ -337,7 +337,7 @@ put_routing(const struct config *c, struct gguf_out *o)
     gguf_out_f32(o, arch_key(c, "expert_weights_scale"), r->scale);
     gguf_out_bool(o, arch_key(c, "expert_weights_norm"), r->renorm);
     if (r->groups <= 1 && r->score != ROUTER_SIGMOID)
-        return; /* as V2 in llama.cpp where the keys are missing */
+        return; /* without these keys, llama.cpp has no groups in V2 */
     gguf_out_u32(o, arch_key(c, "expert_group_count"), r->groups);
     gguf_out_u32(o, arch_key(c, "expert_group_used_count"), r->keep);
 }

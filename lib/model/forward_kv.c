@@ -290,8 +290,8 @@ struct attjob {
     const float *const *vec; /* [W_N] the block's vectors */
     float *key, *val;        /* the block's pages */
     int rope;                /* 1: the block has RoPE */
-    const float *local;      /* [longest,rotary] the block's angles; NULL: those
-                              * of the row */
+    const float *local;      /* [longest,rotary] angles by position, in a block
+                              * with a window; NULL: kv_row.cs is used */
     size_t window;           /* tokens of the block's window; 0: none */
     size_t H, KV, qkv;       /* heads of the block, width of a row of qkv */
 };
@@ -547,7 +547,8 @@ row_angles(const struct kvcache *k, size_t row, size_t pos, size_t length)
     return k->cs_row + row * rotary;
 }
 
-/* Add a token, of a text of `length` tokens, as a row of the tile. */
+/* Add a token as a row of the tile, with the angles of a text of `length`
+ * tokens. */
 static void
 add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id,
     size_t length)

@@ -20,7 +20,7 @@
  * shared pages, pages' places, or threads.  They are the bits of fwd_states
  * (model/forward.h) and fwd_head (model/head.h) of the whole text as one row.
  * Where angles of RoPE depend on the length of a text, the bits depend on
- * kv_more.length too, and those of fwd_states are a row's of that length.
+ * kv_more.length too: they are the bits of fwd_states for a row of that length.
  *
  * A model with the gated delta rule has a state for each text too (delta_kv.h),
  * beside the pages.  Its texts cannot share pages.
@@ -71,9 +71,10 @@ struct kv_more {
     int logits;    /* 1: the logits after the last of them are wanted */
     float *states; /* [n,d] out: final states of these n tokens (for
                     * head_score, head_top_rows); NULL: not wanted */
-    /* For angles that depend on the length of a text (model/angles.h): its
-     * first `length` tokens have those of a text of `length` tokens, each
-     * further one those of a text that ends with it. */
+    /* Used where angles depend on the length of a text (model/angles.h): the
+     * first `length` tokens of the text have the angles of a text of `length`
+     * tokens; token i from there on has the angles of a text of i + 1
+     * tokens. */
     size_t length;
 };
 /*

@@ -14,7 +14,7 @@ int arch_size(const struct config *c, const struct gguf *g, const char *name,
     size_t lo, size_t hi, size_t *r, struct err *e);
 int arch_real(const struct config *c, const struct gguf *g, const char *name,
     double lo, double hi, double *r, struct err *e);
-/* -1 and *e: the key ARCHITECTURE.NAME is missing. */
+/* Check that the key ARCHITECTURE.NAME is there.  -1 and *e: it is missing. */
 int arch_must(const struct config *c, const struct gguf *g, const char *name,
     struct err *e);
 /* Read a size from 1 to hi, which must be there; -1 and *e: the key is missing

@@ -19,12 +19,13 @@ enum {
 
 /* ---- Llama 3's scaling, stored as the divisor of each frequency ---- */
 
-/* The n divisors of a file, and what they are fitted with. */
+/* The divisors of a file, to which the numbers of Llama 3's rule are fitted.
+ * The scaled frequency i is freq[i] (share[i] + (1 - share[i]) / most). */
 struct llama3_fit {
-    const float *divisor;
-    double *freq;  /* [n] that they divide, in turns per token */
-    double *share; /* [n] of each frequency that is not divided by `most` */
-    double most;   /* the largest divisor */
+    const float *divisor; /* [n] */
+    double *freq;         /* [n] unscaled frequencies, in turns per token */
+    double *share;        /* [n] 1: not scaled; 0: divided by `most` */
+    double most;          /* the largest divisor */
     size_t n;
     double theta;
 };
@@ -41,8 +42,8 @@ llama3_options(double theta, double factor, double low, double high,
         .orig = orig };
 }
 
-/* Does Llama 3's rule with these numbers give the divisors, each within
- * `limit` of its size? */
+/* Does Llama 3's rule with the numbers of o lead to the divisors of f, with a
+ * relative error of at most `limit`? */
 static int
 llama3_gives(const struct llama3_fit *f, const struct kern_rope_opt *o,
     double limit)
@@ -61,16 +62,17 @@ llama3_gives(const struct llama3_fit *f, const struct kern_rope_opt *o,
 }
 
 /*
- * Between the two corners the share of a frequency that is not divided is
- * a freq - b, where a is orig / (high - low) and b is low / (high - low).  Set
- * a and b so that this line goes through the shares between 0 and 1; if there
- * are fewer than two, so that it also leaves their neighbours at 1 and 0.
+ * Between the two corners of Llama 3's rule, share[i] is a freq[i] - b, where a
+ * is orig / (high - low) and b is low / (high - low).  Set *a and *b so that
+ * this line passes through the shares between 0 and 1.  If only one share or no
+ * share is between 0 and 1, the line is also steep enough to be 1 and 0 at the
+ * neighbouring frequencies.
  */
 static void
 llama3_line(const struct llama3_fit *f, double *a, double *b)
 {
     const double *x = f->freq, *s = f->share, least = 1e-6;
-    size_t first = 0, end = f->n; /* the shares between 0 and 1 */
+    size_t first = 0, end = f->n; /* share[first..end-1] are neither 1 nor 0 */
 
     while (first < f->n && s[first] > 1 - least)
         first++;
@@ -89,8 +91,10 @@ llama3_line(const struct llama3_fit *f, double *a, double *b)
     *b = *a * x[first] - s[first];
 }
 
-/* Find numbers of Llama 3's rule that give the divisors: those of Meta's
- * models, else round ones, else any; 0: there are none. */
+/* Find numbers of Llama 3's rule that lead to the divisors.  The numbers of
+ * Meta's models are tried first, then a low corner of 1 with a high corner that
+ * is a multiple of 1/64, then the numbers of the fitted line.  0: none of them
+ * leads to the divisors. */
 static int
 llama3_find(const struct llama3_fit *f, struct kern_rope_opt *o)
 {
@@ -113,7 +117,8 @@ llama3_find(const struct llama3_fit *f, struct kern_rope_opt *o)
     return 0;
 }
 
-/* Read the scaling of Llama 3.  The factor is the largest divisor. */
+/* Set the scaling of Llama 3 in c from the divisors in tensor t.  The factor is
+ * the largest divisor. */
 static int
 llama3_numbers(struct config *c, const struct gguf_tensor *t, struct err *e)
 {
@@ -156,7 +161,7 @@ llama3_numbers(struct config *c, const struct gguf_tensor *t, struct err *e)
 
 /* ---- reading ---- */
 
-/* Read longrope's divisors of frequencies. */
+/* Read longrope's divisors, one for each frequency, from tensor `name`. */
 static int
 read_divisors(const struct config *c, const struct gguf *g, const char *name,
     float *out, struct err *e)
@@ -187,8 +192,8 @@ longrope_numbers(struct config *c, const struct gguf *g, struct err *e)
     return read_divisors(c, g, "rope_factors_long.weight", c->rope_far, e);
 }
 
-/* Read the numbers of yarn, whose factor of cosines and sines follows from
- * others as in llama.cpp. */
+/* Read the numbers of yarn.  The factor of cosines and sines is computed from
+ * the other numbers as in llama.cpp. */
 static int
 yarn_numbers(struct config *c, const struct gguf *g, double factor,
     struct err *e)
@@ -219,16 +224,16 @@ yarn_numbers(struct config *c, const struct gguf *g, double factor,
      * to be equal to mscale_all_dim */
     if (all > 0 && bit & DEEPSEEK)
         c->rope_mscale = c->rope_mscale_all = 10 * all;
-    /* no key says so, but all gpt-oss are trained with truncate: false */
+    /* a GGUF has no key for truncate, which is false in all gpt-oss models */
     c->rope_split = bit == FAMILY_GPT_OSS;
     config_rope_scale(c);
     c->rope_scale *= by;
     return 0;
 }
 
-/* Set c->rope if rope.scaling.type, or a tensor, means longrope or yarn; else
- * set *factor to 0 if there is no scaling.  has_factor: the file has
- * *factor. */
+/* Set c->rope to longrope or yarn if rope.scaling.type or a tensor asks for it.
+ * Otherwise, set *factor to 0 if the file asks for no scaling.  has_factor: the
+ * file has a factor of the scaling, which is in *factor. */
 static int
 scaling_kind(struct config *c, const struct gguf *g, int has_factor,
     double *factor, struct err *e)
@@ -289,7 +294,7 @@ plain_numbers(struct config *c, const struct gguf *g, double factor,
     return 0;
 }
 
-/* Read how many dimensions of a head are turned. */
+/* Read the number of dimensions of a head that RoPE rotates. */
 static int
 rotary_size(struct config *c, const struct gguf *g, struct err *e)
 {

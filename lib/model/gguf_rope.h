@@ -6,24 +6,25 @@
 #include "format/gguf_write.h"
 #include "model/config.h"
 
-/* Read base, kind and numbers of RoPE into c, whose sizes and family are set.
- * -1 and *e: a value is missing, wrong or not implemented. */
+/* Read RoPE's base, kind and numbers into c.  The caller has set the sizes and
+ * the family of c.  -1 and *e: a value is missing, wrong or not implemented. */
 int rope_from_gguf(struct config *c, const struct gguf *g, struct err *e);
-/* Put the keys about the scaling of RoPE. */
+/* Write the keys of RoPE's scaling. */
 void rope_to_gguf(const struct config *c, struct gguf_out *o);
-/* A key of config.json about RoPE whose value a GGUF of c cannot say; NULL:
- * there is no such key. */
+/* The key of config.json, with its value, of a RoPE that a GGUF cannot express;
+ * NULL: a GGUF can express the RoPE of c. */
 const char *rope_unsaid(const struct config *c);
 
-/* The tensors that hold a divisor for each frequency. */
+/* The tensors in which a GGUF has a divisor for each frequency of RoPE. */
 struct rope_divisors {
     const char *name[2];
-    float *x[2]; /* [n], malloc'd */
-    size_t n, count;
+    float *x[2];  /* [n], malloc'd */
+    size_t n;     /* frequencies */
+    size_t count; /* tensors: 0, 1 or 2 */
 };
 void rope_divisors_init(struct rope_divisors *v, const struct config *c);
 void rope_divisors_release(struct rope_divisors *v);
-/* Is it the name of such a tensor, read for a model like c? */
+/* Does rope_from_gguf read the tensor `name`, if c is the result? */
 int rope_is_divisors(const struct config *c, const char *name);
 
 #endif

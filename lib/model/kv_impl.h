@@ -54,9 +54,9 @@ struct kvcache {
     size_t *each;           /* [KV_TILE] 0, 1, ... */
     float *low;             /* [KV_TILE,low_widest] scale A x of adapters */
     float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */
-    float *cs_row;          /* [KV_TILE,rotary] angles of rows of longer texts
-                             * than angles_short; NULL: there is no room for
-                             * such texts */
+    float *cs_row;          /* [KV_TILE,rotary] angles of rows whose texts are
+                             * longer than angles_short; NULL: the cache has
+                             * no room for such texts */
     float **scratch;        /* [threads] scratch of attention */
     float **wide;           /* [threads] KV_PART widened rows, or a panel */
     unsigned char *rounded; /* rows of a product rounded to 8-bit integers */

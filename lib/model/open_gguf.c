@@ -82,15 +82,14 @@ enum {
         FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK
 };
 
-/* The keys of the architecture that are known: they are read, or change
- * nothing, or have one value that is implemented.  Any other key is refused by
- * name, as in config_keys.c. */
+/* The keys of the architecture that a GGUF may have.  Keys that are not in the
+ * table are refused by name. */
 enum {
     WINDOWED = FAMILY_GEMMA2 | FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_GPT_OSS
 };
 static const struct {
     const char *name;
-    int only;          /* the value that is implemented; -1: any */
+    int only;          /* the one value that is implemented; -1: any value */
     unsigned families; /* 0: all */
 } known[] = {
     { "context_length", -1, 0 },
@@ -159,8 +158,8 @@ static const struct {
     { "use_parallel_residual", 0, 0 },
 };
 
-/* Keys that must be there, as what llama.cpp takes where one is missing is not
- * what models of the family have. */
+/* Keys that a GGUF must have, because the value that llama.cpp assumes for a
+ * missing key is wrong for models of the family. */
 static const struct {
     const char *name;
     unsigned families; /* 0: all */
@@ -232,8 +231,9 @@ check_keys(const struct config *c, const struct gguf *g, struct err *e)
     return 0;
 }
 
-/* Read which blocks have a window.  The key holds a list, for each block a bool
- * or a number (0: no window), or a number n: every n-th block has no window. */
+/* Read which blocks have a window.  The value of the key is a list with a bool
+ * or a number for each block (0: no window), or a number n, which means that
+ * every n-th block has no window. */
 static int
 read_pattern(struct config *c, const struct gguf *g, struct err *e)
 {
@@ -252,8 +252,9 @@ read_pattern(struct config *c, const struct gguf *g, struct err *e)
     return 0;
 }
 
-/* Read the window and which blocks have it.  If there is no key, llama.cpp
- * takes 4096 for a Gemma 2, as transformers does, and no window for others. */
+/* Read the window and the blocks that have it.  If the key is missing,
+ * llama.cpp assumes 4096 for a Gemma 2, as transformers does, and no window for
+ * other families. */
 static int
 read_gguf_windows(struct config *c, const struct gguf *g, struct err *e)
 {
@@ -507,8 +508,8 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     return 0;
 }
 
-/* Refuse tensors that are not used, except RoPE's, which rope_from_gguf reads
- * without marking them as used. */
+/* Refuse tensors that are not used.  Divisors of RoPE are never marked as used,
+ * because rope_from_gguf has read them. */
 static int
 check_gguf_used(const struct model *m, const struct model_source *s,
     struct err *e)

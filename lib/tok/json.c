@@ -216,8 +216,9 @@ unite_added(struct added *a, size_t n)
     free(p);
 }
 
-/* Assign ids as the tokenizers library does, whatever the file says: the id in
- * the vocabulary; others count on from the number of its entries. */
+/* Set the ids of added tokens.  As in the tokenizers library, the ids in the
+ * file are ignored: a token of the vocabulary has its id there, and the others
+ * get ids in sequence, the first of which is the size of the vocabulary. */
 static void
 number_added(struct tokenizer *t, struct added *a, size_t n,
     const struct names *names)

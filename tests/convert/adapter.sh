@@ -88,8 +88,8 @@ with exclude_modules 's/"exclude_modules": null/"exclude_modules": ["up_proj"]/'
 refused exclude_modules 'mlp.up_proj: has tensors, but .*leaves it out'
 with lora_alpha 's/"lora_alpha": [0-9]*/"lora_alpha": "16"/'
 refused lora_alpha 'lora_alpha: is no number'
-# renamed NAME OLD NEW: the adapter start with a tensor of another name, whose
-# text is filled with spaces behind it
+# renamed NAME OLD NEW: copy the adapter `start` to NAME and rename its tensor OLD
+# to NEW; spaces behind the new name keep the size of the header
 renamed() {
     with "$1" ''
     tensor=base_model.model.model.layers.0.mlp.$2

@@ -49,8 +49,8 @@ cp "$golden/../family/qwen3_5.gguf" "it's.gguf" || exit 1
 status 3 'a GGUF with another order of heads is refused' merge "it's.gguf" \
     "$golden/../family/qwen3_5" x
 sed -n 's/.*make a folder of it first (\(.*\))$/\1/p' err >command
-ok 'the command that the message has makes a folder' sh ./command
-ok 'the folder can be merged' merge folder "$golden/../family/qwen3_5" heads
+ok 'the command in the message makes a folder' sh ./command
+ok 'the folder that the command made can be merged' merge folder "$golden/../family/qwen3_5" heads
 status 2 'an output that exists is refused' merge "$golden/a" "$golden/b" average
 status 1 'a model that does not exist is refused' merge "$golden/a" none x
 [ ! -e x ] && pass 'nothing is left of refused merges' || fail 'nothing is left of refused merges'

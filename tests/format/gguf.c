@@ -614,9 +614,10 @@ test_tokenizer(void)
     tok_refuse("\xc4\xa0 s", "\xc4\xa0 \x01", "number 0 does not join");
 }
 
-/* Write a llama's GGUF without its blocks: the least metadata, one more `key`
- * (GGUF_STR: "longrope"; NULL: none, and neither epsilon nor RoPE's base), the
- * embedding and, if `table` is 1, RoPE's divisors. */
+/* Write the GGUF of a Llama without blocks.  The file has the least metadata,
+ * `key`, the embedding and, if `table` is 1, RoPE's divisors.  The value of a
+ * key of type GGUF_STR is "longrope".  key NULL: the file has no such key, and
+ * no epsilon or base of RoPE. */
 static void
 put_llama(const char *file, const char *key, enum gguf_type type,
     uint32_t value, int table)

@@ -304,8 +304,9 @@ write_whole(const float *embed, int tying)
     json_decref(config);
 }
 
-/* A head that is tied to an embedding that is saved whole stays as it was,
- * unless PEFT was told to keep them tied (PEFT 0.21.2). */
+/* An adapter with an embedding saved whole leaves the head, which was tied to
+ * the model's embedding, as it was, unless ensure_weight_tying is true (as PEFT
+ * 0.21.2). */
 static void
 whole_embedding(int tying)
 {

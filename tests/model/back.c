@@ -1,7 +1,7 @@
-/* Models of every family, with every kind of RoPE and every choice of blocks
- * with a window, experts, RoPE or the gated delta rule, are written as a folder
- * and as a GGUF; read back they have the same logits.  What a GGUF cannot say
- * is refused before there is a file. */
+/* Models of every family are written as a folder and as a GGUF; read back, they
+ * have the same logits.  They have every kind of RoPE, and every choice of
+ * blocks with a window, experts, RoPE or the gated delta rule.  A model that a
+ * GGUF cannot express is refused before a file is written. */
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -52,7 +52,8 @@ logits(const struct model *m)
     return z;
 }
 
-/* Has the model at `path` the logits `want`? */
+/* Does the model at `path` compute the logits `want`?  *e has the
+ * difference. */
 static int
 same_logits(const char *path, const struct config *c, const float *want,
     struct err *e)
@@ -75,7 +76,7 @@ same_logits(const char *path, const struct config *c, const float *want,
     return off <= 2e-5 * most;
 }
 
-/* Can a GGUF say it? */
+/* Can a GGUF express c? */
 static int
 sayable(const struct config *c)
 {
@@ -110,7 +111,8 @@ sayable(const struct config *c)
     }
 }
 
-/* Write a model of c, and read it back. */
+/* Write a random model of this configuration as a folder and as a GGUF, read
+ * both back and compare logits. */
 static void
 check(const struct config *from, const char *what)
 {
@@ -228,7 +230,8 @@ test_ropes(const struct config *from)
 
 /* ---- kinds of blocks ---- */
 
-/* For each set of blocks set their bits in `list`, a member of *c. */
+/* Check c with each set of blocks in `list`, a member of c with a bit for each
+ * block. */
 static void
 test_sets(struct config *c, unsigned char *list, const char *what)
 {
@@ -316,8 +319,8 @@ golden_config(const char *folder)
 
 /* ---- a GGUF without a key ---- */
 
-/* Rename `key` in the file, so that no reader looks for it; 0: no key has this
- * name. */
+/* Rename `key` in the file, so that a reader does not find it; 0: the file has
+ * no such key. */
 static int
 drop_key(const char *path, const char *key)
 {
@@ -339,8 +342,8 @@ drop_key(const char *path, const char *key)
     return at != NULL;
 }
 
-/* What llama.cpp takes where the key is missing is not what models of the
- * family have. */
+/* A GGUF without the key is refused, because the value that llama.cpp assumes
+ * is wrong for models of the family. */
 static void
 test_missing(const char *folder, const char *key)
 {

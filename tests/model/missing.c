@@ -1,6 +1,7 @@
-/* config.json as transformers reads it, for each family: values of missing
- * keys, and values that are not computed otherwise than by transformers without
- * a word.  See scripts/oracle/config_missing.py. */
+/* config.json is read as by transformers, in each family: missing keys have the
+ * values that transformers assumes, and a value that changes transformers'
+ * logits either changes the configuration or is refused.  The golden file is
+ * made by scripts/oracle/config_missing.py. */
 #include "format/json.h"
 #include "model/config.h"
 #include "../lib/golden.h"
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number `name` of block i, or of the whole; NAN: there is no such name. */
+/* The value of `name`, a name of the golden file, in c or, if blocks differ, in
+ * block i; NAN: the name is unknown. */
 static double
 number(const struct config *c, const char *name, size_t i)
 {
@@ -46,7 +48,8 @@ number(const struct config *c, const char *name, size_t i)
     return NAN;
 }
 
-/* The first member of want for which c has another number, NULL: none. */
+/* The name of the first member of `want` whose value differs from that in c;
+ * NULL: all are the same. */
 static const char *
 wrong(const struct config *c, const json_t *want)
 {

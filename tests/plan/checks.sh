@@ -48,9 +48,9 @@ b=$(zero megatron-530b 80 2560 4 "$rate")
 like 'A: the page says how far 4 rows a pass are' \
     "$(printf 'predicts %.0f and %.0f TFLOP/s, where 144 and 138 were' "$a" "$b")" "$page"
 
-# --- A2: what the framework allocates is not what the device needs: torchtune's
-# README.md (2024), LoRA of Llama 3.1 70B, 2 rows of 2048 a GPU, PyTorch's peak
-# lora FIGURE [key=value]: in GiB
+# --- A2: memory that the framework allocates: torchtune's README.md (2024) has
+# PyTorch's peak for LoRA of Llama 3.1 70B, 2 rows of 2048 tokens a GPU
+# lora FIGURE [key=value]: print this figure of that run in GiB
 lora() {
     name=$1
     shift
@@ -61,9 +61,9 @@ a=$(lora allocated)
 b=$(lora allocated logits=1)
 within "A2: GiB allocated by torchtune's LoRA" 0.08 "$a" 27.6
 within 'A2: GiB allocated with one copy of logits' 0.01 "$b" 27.6
-like 'A2: the page has both figures and that of the device' \
+like 'A2: the page has both figures of what is allocated' \
     "$(printf '^is %.1f .%.1f with$' "$a" "$b")" "$page"
-like 'A2: the page has that of the device' "$(printf '^%.1f$' "$(lora memory)")" "$page"
+like 'A2: the page has that of the device' "$(printf '^is %.1f$' "$(lora memory)")" "$page"
 
 # --- B: 24B to 15B on MI300A, tokens/s an APU (CUG 2025, table 1).  One number
 # is fitted, at 16 nodes.  That larger runs are faster at 4 to 32 nodes is

@@ -144,16 +144,16 @@ status 3 'a config.json without model_type is bad input' plan -m bad.json
 like 'the message for a missing model_type names the file' \
     '^plan: bad.json: ' err
 printf '{"model_type": "llama"}' >bad.json
-status 0 'a config.json without sizes has transformers sizes' plan -m bad.json \
+status 0 'a config.json without sizes is read' plan -m bad.json \
     --format tsv
-equal 'those of Llama 7B' "$(value parameters)" 6738415616
+equal 'a llama without sizes has the parameters of Llama 7B' "$(value parameters)" 6738415616
 sed 's/{/{"loss_type": "x", "use_mrope": false,/' new.json >odd.json
 status 0 'keys that transformers ignores are no error' plan -v -m odd.json
-like 'they are named at -v' \
+like 'ignored keys are named at -v' \
     '^plan: config.json: ignored, as by transformers: loss_type$' err
 sed 's/{/{"use_mrope": true,/' new.json >odd.json
 status 3 'a value that is not implemented is refused' plan -m odd.json
-like 'the key and the value are named' 'use_mrope: true is not supported' err
+like 'the message names the key and the value' 'use_mrope: true is not supported' err
 printf '{"model_type": "lla' >bad.json
 status 3 'half a config.json is bad input' plan -m bad.json
 sed 's/"vocab_size": 1024/"vocab_size": 2048/' t.json >v.json

@@ -259,16 +259,16 @@ tensors=$(awk -F '\t' '$1 ~ /^memory\./ && $1 != "memory.reserve" { s += $2 }
     END { printf "%.0f\n", s }' out)
 equal 'a device reserves memory of its own and a share of tensors' \
     "$(value memory.reserve)" "$(by "2e9 + $tensors / 4")"
-equal 'what is allocated is the tensors' "$(value allocated)" "$tensors"
-near 'the device is as full as with its reserve' "$(value full)" \
+equal 'the figure allocated is the sum of the tensors' "$(value allocated)" "$tensors"
+near 'the figure full counts the reserve' "$(value full)" \
     "$(by "$(value memory) / 80e9")"
 one reserve_gb=0 reserve_share=0
 equal 'memory without a reserve is that of tensors' "$(value memory)" "$tensors"
 ok 'a prediction is printed as text' plan cluster -q -m own.json --machine h100
-like 'text says what the framework allocates' \
-    '^allocated +[0-9.]+ [GM]B  what the framework allocates: PyTorch' out
-like 'text says what the device needs' \
-    '^memory +[0-9.]+ GB  what the device needs: with context and reserve$' out
+like 'text explains the figure allocated' \
+    '^allocated +[0-9.]+ [GM]B  allocated by the framework, as PyTorch' out
+like 'text explains the figure memory' \
+    '^memory +[0-9.]+ GB  needed by the device, with context and reserve$' out
 
 # --- a machine's file may leave out what is seldom known
 sed '/attention_eff\|product_reads\|tensor_hidden\|reserve_/d' \
