@@ -2,10 +2,10 @@
 """Write lib/model/config_attrs.h: the keys of config.json that transformers reads.
 
 Run by hand: scripts/oracle/config_attrs.py > lib/model/config_attrs.h
-A family's rows are the fields of its configuration class, what that class takes
-from further keys, and what its text model's classes read.  Rows that every
-configuration has are written once.  The families are those of
-lib/model/family.c.
+The rows of a family are the fields of its configuration class, the keys that
+methods of this class take from kwargs, and the attributes that the classes of
+its text model read.  Rows that all families have are written once.  The families
+are those of lib/model/family.c.
 """
 import ast, collections, dataclasses, inspect, json, os, re, sys, textwrap
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
@@ -58,7 +58,7 @@ def read_by_model(cls):
 
 
 def default_rope(cls):
-    """rope_parameters that the class sets where a file has none; None: those of every class."""
+    """rope_parameters that the class sets if a file has none; None: as most classes do."""
     p = cls(rope_theta=12345.0).rope_parameters
     if any(isinstance(v, dict) for v in p.values()) or p["rope_type"] == "default":
         return None

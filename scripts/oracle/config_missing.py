@@ -2,14 +2,14 @@
 """Write tests/golden/config/missing.json: how transformers reads config.json.
 
 Run by hand: scripts/oracle/config_missing.py > tests/golden/config/missing.json
-For each family of lib/model/family.c there is a small configuration:
-  full     its config.json, in which values differ from those of the class
-  want     what transformers makes of it; a list has a number for each block
-  missing  for a key: what of `want` changes when the key is missing ("" for all
-           keys but model_type)
-  changed  for a key: a value with which transformers computes other logits, or
-           has parameters of another shape
-A config.json that transformers does not take, or that has no logits, has no entry.
+Each family of lib/model/family.c has a small configuration:
+  full     its config.json, whose values differ from the defaults of the class
+  want     the values that transformers reads; a list has a number for each block
+  missing  for a key: the members of `want` that change if the key is missing;
+           key "": if all keys but model_type are missing
+  changed  for a key: a value with which transformers computes other logits or
+           makes parameters of another shape
+If transformers refuses a changed config.json, the key has no entry.
 """
 import copy, json, logging, os, sys, warnings
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
