@@ -28,16 +28,6 @@ reply_text_bytes(const struct reply_text *t)
 
 /* --- values --- */
 
-/* Remove the first n bytes. */
-static void
-drop_bytes(struct buf *b, size_t n)
-{
-    if (n == 0)
-        return;
-    memmove(b->p, b->p + n, b->n - n + 1);
-    b->n -= n;
-}
-
 void
 reply_string(struct buf *out, const char *p, size_t n)
 {
@@ -70,8 +60,7 @@ reply_ids(struct buf *out, const struct tok_ids *ids)
     buf_addc(out, ']');
 }
 
-/* Append the bytes of a token, decoded as inside a text.  flags: TOK_SKIP, or
- * 0. */
+/* Append the bytes that a token has inside a text.  flags: TOK_SKIP or 0. */
 static void
 append_token_bytes(struct buf *to, const struct tokenizer *tok, uint32_t id,
     int flags)
@@ -81,7 +70,7 @@ append_token_bytes(struct buf *to, const struct tokenizer *tok, uint32_t id,
     buf_reserve(to, 1);
 }
 
-/* Number of characters that p[n] has in an answer. */
+/* Number of characters of p[n] after uni_repair, as answers have it. */
 static size_t
 count_characters(const char *p, size_t n)
 {
@@ -164,8 +153,8 @@ put_top(struct buf *out, const struct request *q, const struct tokenizer *tok,
     buf_release(&seen);
 }
 
-/* Add a token's bytes to the text before the next token.  Returns the number of
- * the character in which the token's first byte stands, from 0. */
+/* Add a token's bytes to the text before the next token.  Returns the index in
+ * characters, from 0, of the character that has the token's first byte. */
 static size_t
 pass_token(struct reply_text *t, const struct request *q,
     const struct tokenizer *tok, uint32_t id)
@@ -177,14 +166,15 @@ pass_token(struct reply_text *t, const struct request *q,
     append_token_bytes(b, tok, id, q->params.hide_special ? TOK_SKIP : 0);
     cut = b->n - had < t->lead ? b->n - had : t->lead;
     t->lead -= cut;
-    drop_bytes(b, cut);
-    /* a byte that does not go on with the character begun is in the next one */
+    buf_drop(b, cut);
+    /* if the first byte does not continue the character in `half`, it begins
+     * the next character */
     if (had > 0 && b->n > had && shown_length(b->p, had + 1, NULL, 0) > 0 &&
         uni_valid(b->p, had + 1) <= had)
         begin += count_characters(b->p, had);
     whole = shown_length(b->p, b->n, NULL, 0);
     t->offset += count_characters(b->p, whole);
-    drop_bytes(b, whole);
+    buf_drop(b, whole);
     return begin;
 }
 
@@ -347,8 +337,8 @@ reply_role(struct buf *out, const struct reply_head *h, const struct request *q,
     end_event(out, q);
 }
 
-/* Move the text of *t to `out`.  ends: 0: more follows, and half a character at
- * the end waits for it. */
+/* Move the text of *t to `out`; unless the text ends here, the first bytes of
+ * an incomplete last character stay in *t. */
 static void
 put_text(struct buf *out, struct reply_text *t, int ends)
 {
@@ -356,7 +346,7 @@ put_text(struct buf *out, struct reply_text *t, int ends)
     const size_t n = ends ? t->text.n : shown_length(p, t->text.n, NULL, 0);
 
     reply_string(out, p, n);
-    drop_bytes(&t->text, n);
+    buf_drop(&t->text, n);
 }
 
 void

@@ -204,8 +204,7 @@ take_rewards(struct judging *j, int all, struct err *e)
         r = take_reward(j, line, e);
         at = end != NULL ? (size_t)(end - b->p) + 1 : b->n;
     }
-    memmove(b->p, b->p + at, b->n - at);
-    b->n -= at;
+    buf_drop(b, at);
     if (r == 0 && b->n > LINE_MOST)
         r = err_set(e, EX_INPUT, "line %zu is too long for a number",
             j->got + 1);

@@ -11,10 +11,13 @@
 #include <string.h>
 #include <time.h>
 
-/* Rows of a request; tries of a request, with pauses of 1, 2 and 4 s between
- * them; most seconds without a byte, and most seconds of a whole try; most
- * bytes of an answer besides its targets. */
-enum { ROWS = 16, TRIES = 4, SECONDS = 300, TOTAL = 900, ANSWER = 1 << 20 };
+enum {
+    ROWS = 16,       /* rows of a request */
+    TRIES = 4,       /* attempts, with pauses of 1, 2 and 4 s between them */
+    SECONDS = 300,   /* longest wait for the next byte of an answer */
+    TOTAL = 900,     /* seconds until an attempt fails */
+    ANSWER = 1 << 20 /* most bytes of an answer, not counting its targets */
+};
 
 int
 teacher_server_is(const char *model)
@@ -38,8 +41,8 @@ tell_refusal(const struct http_answer *a, struct err *e)
     return r;
 }
 
-/* Returns 1: status 200; 0 and *e: another try may help; -1 and *e: no other
- * try helps.  most: most bytes of an answer. */
+/* Returns 1: status 200; 0 and *e: another try may help; -1 and *e: none
+ * will.  most: bytes of a right answer at most. */
 static int
 ask_once(const struct teacher_server *t, const char *path,
     const struct buf *body, size_t most, struct http_answer *a, struct err *e)

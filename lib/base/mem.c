@@ -228,6 +228,15 @@ buf_addf(struct buf *b, const char *fmt, ...)
 }
 
 void
+buf_drop(struct buf *b, size_t n)
+{
+    if (n == 0)
+        return;
+    memmove(b->p, b->p + n, b->n - n + 1);
+    b->n -= n;
+}
+
+void
 buf_clear(struct buf *b)
 {
     b->n = 0;

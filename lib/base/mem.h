@@ -56,7 +56,8 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, int c);
 void buf_addf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void buf_clear(struct buf *b); /* n = 0, memory kept */
+void buf_drop(struct buf *b, size_t n); /* remove the first n bytes */
+void buf_clear(struct buf *b);          /* n = 0, memory kept */
 void buf_release(struct buf *b);
 
 /* For programs that plan their peak memory.  From here on, freed blocks of a

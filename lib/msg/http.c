@@ -74,23 +74,24 @@ limit_waits(int fd, double seconds)
     }
 }
 
-/* Clock time at which a request that begins now fails; INFINITY: at none. */
+/* Time of clock_now at which a request that begins now fails; INFINITY: the
+ * request has no time limit. */
 static double
 deadline(const struct http_server *s)
 {
     return s->total > 0.0 ? clock_now() + s->total : INFINITY;
 }
 
-/* Let the next wait on the socket end after s->seconds, or at `until`.  -1 and
- * *e: that time has passed. */
+/* Limit the next wait on the socket to s->seconds, or to the time left until
+ * `until` if that is shorter.  -1 and *e: no time is left. */
 static int
 limit_next(const struct http_server *s, int fd, double until, struct err *e)
 {
     const double left = until - clock_now();
 
     if (left <= 0.0)
-        return err_set(e, EX_SYS, "no whole answer in %g s", s->total);
-    /* a limit of 0 would be none */
+        return err_set(e, EX_SYS, "no complete answer in %g s", s->total);
+    /* at least 1 ms, as 0 would mean no limit */
     limit_waits(fd,
         isinf(left) || (s->seconds > 0.0 && s->seconds < left)
             ? s->seconds
@@ -98,8 +99,8 @@ limit_next(const struct http_server *s, int fd, double until, struct err *e)
     return 0;
 }
 
-/* Send b, as far as the server takes it: if it does not take all, its answer,
- * if there is one, says why. */
+/* Send b.  Errors are not reported: a server that stops reading a request may
+ * have answered it, and the answer gives the reason. */
 static void
 send_bytes(const struct http_server *s, int fd, const struct buf *b,
     double until)
@@ -181,7 +182,7 @@ http_ask(const struct http_server *s, const char *method, const char *path,
     while (r == 0 && !a->whole) {
         r = limit_next(s, fd, until, e);
         if (r == 0 && (r = http_receive(fd, a, e)) < 0 && !a->over)
-            limit_next(s, fd, until, e); /* the last wait may have been cut */
+            limit_next(s, fd, until, e); /* *e: was it the limit `total`? */
     }
     if (fd >= 0)
         close(fd);

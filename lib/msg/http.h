@@ -15,7 +15,8 @@ struct http_server {
     struct addrinfo *address; /* address of host */
     double seconds; /* a request fails after this time without a byte; 0:
                      * never */
-    double total; /* http_ask fails after this time, whatever came; 0: never */
+    double total;   /* http_ask fails if the whole answer takes longer; 0:
+                     * never */
 };
 
 /* Read a URL such as http://HOST:PORT/PATH and look the host up; nothing is
@@ -31,8 +32,8 @@ int http_send(const struct http_server *s, const char *method, const char *path,
 /* Wait for more bytes of an answer and decode them.  -1 and *e. */
 int http_receive(int fd, struct http_answer *a, struct err *e);
 /* Send a request and read its answer whole, whatever its status.  The caller
- * sets a->most, the other members to 0, and releases *a, also after an error.
- * -1 and *e. */
+ * sets a->most to its limit and all other members of *a to 0, and releases *a
+ * afterwards, even after an error.  -1 and *e. */
 int http_ask(const struct http_server *s, const char *method, const char *path,
     const struct buf *body, struct http_answer *a, struct err *e);
 

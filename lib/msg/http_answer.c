@@ -8,16 +8,8 @@
 
 enum { LINE = 65536 }; /* bytes of a head or a line, at most */
 
-/* Drop the first n bytes of raw. */
-static void
-drop_decoded(struct buf *raw, size_t n)
-{
-    memmove(raw->p, raw->p + n, raw->n - n + 1);
-    raw->n -= n;
-}
-
-/* Find the value of the first header line of this name in the head [n]; NULL:
- * there is none. */
+/* Find the value of the first header of this name in head [n]; NULL: the head
+ * has no such header. */
 static const char *
 head_value(const char *head, size_t n, const char *name)
 {
@@ -35,17 +27,18 @@ static int
 refuse_over(struct http_answer *a, struct err *e)
 {
     a->over = 1;
-    return err_set(e, EX_INPUT, "the answer is longer than a right one");
+    return err_set(e, EX_INPUT, "the answer is longer than a valid one can be");
 }
 
-/* Would n more bytes of the body be too many? */
+/* Would n more bytes make the body longer than `most`? */
 static int
 is_over(const struct http_answer *a, size_t n)
 {
     return a->most > 0 && (a->body.n > a->most || n > a->most - a->body.n);
 }
 
-/* Read how the body's end is found. */
+/* Find out how the end of the body is marked: by chunks, by its length, or by
+ * the end of the connection. */
 static int
 take_length(struct http_answer *a, size_t head, struct err *e)
 {
@@ -77,7 +70,7 @@ take_head(struct http_answer *a, struct err *e)
         return err_set(e, EX_INPUT, "the answer is not HTTP");
     if (take_length(a, (size_t)(end - a->raw.p), e) < 0)
         return -1;
-    drop_decoded(&a->raw, (size_t)(end - a->raw.p) + 4);
+    buf_drop(&a->raw, (size_t)(end - a->raw.p) + 4);
     return 1;
 }
 
@@ -95,7 +88,7 @@ take_chunk(struct http_answer *a, struct err *e)
         if (a->left > 2)
             buf_add(&a->body, a->raw.p, n < a->left - 2 ? n : a->left - 2);
         a->left -= n;
-        drop_decoded(&a->raw, n);
+        buf_drop(&a->raw, n);
         return 1;
     }
     if (a->raw.n == 0 || (end = strstr(a->raw.p, "\r\n")) == NULL)
@@ -108,11 +101,12 @@ take_chunk(struct http_answer *a, struct err *e)
         return refuse_over(a, e);
     a->whole = n == 0;
     a->left = n + 2;
-    drop_decoded(&a->raw, (size_t)(end - a->raw.p) + 2);
+    buf_drop(&a->raw, (size_t)(end - a->raw.p) + 2);
     return !a->whole;
 }
 
-/* Move bytes of a body that is not in chunks. */
+/* Move the bytes of a body without chunks from raw to body.  closed: 1: the
+ * server has closed the connection. */
 static int
 take_plain(struct http_answer *a, int closed, struct err *e)
 {

@@ -161,8 +161,7 @@ keep_content(struct repair *r, struct err *e)
             return -1;
         at += n;
     }
-    r->pend.n -= at;
-    memmove(r->pend.p, r->pend.p + at, r->pend.n);
+    buf_drop(&r->pend, at);
     return 0;
 }
 

@@ -89,7 +89,10 @@ test_mem(void)
     ok(b.n == 3890 + 4 && strcmp(b.p + b.n - 3, "end") == 0 &&
             memcmp(b.p, "0,1,2,", 6) == 0,
         "buffer grows, holds NULs");
+    buf_drop(&b, 3891);
+    ok(b.n == 3 && strcmp(b.p, "end") == 0, "buf_drop removes first bytes");
     buf_clear(&b);
+    buf_drop(&b, 0);
     ok(b.n == 0 && b.p[0] == '\0', "buf_clear empties the buffer");
     buf_release(&b);
     s = xasprintf("%s-%d", "a", 5);
