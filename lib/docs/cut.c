@@ -274,7 +274,8 @@ next_document(struct reader *r, struct buf *rec, uint64_t *at, struct err *e)
                         r->from->name, (unsigned long long)r->place.at);
 }
 
-/* Skip a byte order mark at the start of plain text; *at as in cut_record. */
+/* Skip a byte order mark at the start of plain text, and set *at to the offset
+ * behind it. */
 static int
 pass_mark(struct reader *r, uint64_t *at, struct err *e)
 {

@@ -9,7 +9,7 @@
  * Returns 1; 0 at the end of the member; -1 and *e. */
 int cut_record(struct reader *r, struct buf *rec, uint64_t *at, struct err *e);
 
-/* Parts of cut_record that warc.c shares.
+/* Functions that warc.c shares with cut_record.
  * Append the bytes before the next byte c to *rec (rec NULL: nowhere), and skip
  * c; c == -1: append all bytes of the member.  at: offset of *rec, for errors.
  * 1: c was found; or *rec has limit.most + 1 bytes, and --split-long allows to
@@ -18,7 +18,7 @@ int cut_record(struct reader *r, struct buf *rec, uint64_t *at, struct err *e);
  * -1 and *e. */
 int cut_until(struct reader *r, int c, struct buf *rec, uint64_t at,
     struct err *e);
-/* Refuse the document at this offset, whose length exceeds the limit: -1. */
+/* Set *e: the document at offset `at` is longer than the limit.  Returns -1. */
 int cut_too_long(const struct reader *r, uint64_t at, struct err *e);
 
 #endif

@@ -221,7 +221,9 @@ drop_raw(struct doc *d, struct docs_worker *w)
             buf_release(b[i]);
 }
 
-/* A text of WARC begins with its address, which is its name. */
+/* Return a document's key.  The first line of a text of WARC is the page's
+ * address; unless it is empty, the key is made of the address in place of the
+ * file's name and the record's number. */
 static uint64_t
 doc_key(struct doc *d, const char *source)
 {

@@ -5,7 +5,6 @@
 
 #include "base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -108,29 +107,38 @@ skip_blanks(const char *p, const char *end)
     return p;
 }
 
-/* Skip what may stand before an XML document's first tag: white space, the XML
- * declaration, comments. */
+/* Return the end of the first `mark` in [p,end), or end. */
+static const char *
+skip_past(const char *p, const char *end, const char *mark)
+{
+    const size_t n = strlen(mark);
+
+    for (; (size_t)(end - p) >= n; p++)
+        if (memcmp(p, mark, n) == 0)
+            return p + n;
+    return end;
+}
+
+static int
+begins_with(const char *p, const char *end, const char *s)
+{
+    return (size_t)(end - p) >= strlen(s) && memcmp(p, s, strlen(s)) == 0;
+}
+
+/* Skip white space, XML declarations and comments: the parts of an XML document
+ * before its first tag. */
 static const char *
 skip_prolog(const char *p, const char *end)
 {
-    static const struct {
-        const char *begin, *end;
-    } part[] = { { "<?", "?>" }, { "<!--", "-->" } };
-
-    for (size_t i = 0; i < 2; i++) {
-        const size_t n = strlen(part[i].begin), m = strlen(part[i].end);
-        const char *q;
-
+    for (;;) {
         p = skip_blanks(p, end);
-        if ((size_t)(end - p) < n || memcmp(p, part[i].begin, n) != 0)
-            continue;
-        for (q = p + n; (size_t)(end - q) >= m; q++)
-            if (memcmp(q, part[i].end, m) == 0)
-                break;
-        p = (size_t)(end - q) >= m ? q + m : end;
-        i = SIZE_MAX; /* look for all parts again */
+        if (begins_with(p, end, "<?"))
+            p = skip_past(p + 2, end, "?>");
+        else if (begins_with(p, end, "<!--"))
+            p = skip_past(p + 4, end, "-->");
+        else
+            return p;
     }
-    return skip_blanks(p, end);
 }
 
 static int

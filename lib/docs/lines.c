@@ -8,9 +8,9 @@
 #include "base/utf8.h"
 #include "format/json.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <stdlib.h>
 
 #define BLOCK ((size_t)256 << 10)
 
@@ -18,10 +18,10 @@ struct line_reader {
     const char *name;
     int fd;
     struct unpack *u;
-    struct buf text; /* text.p[at..] is not returned yet */
+    struct buf text; /* text.p[at..] has not been returned yet */
     size_t at;
     size_t number; /* lines returned or skipped */
-    int ended;     /* 1: text has the end of the file */
+    int ended;     /* 1: the file has been read to its end */
 };
 
 struct line_reader *
@@ -61,8 +61,8 @@ lines_number(const struct line_reader *l)
     return l->number;
 }
 
-/* Read more text behind the first `have` bytes of text.p[at..], which are moved
- * to the front.  0; -1 and *e. */
+/* Move the `have` bytes of text.p[at..] to the front, and read more text behind
+ * them.  0; -1 and *e. */
 static int
 read_more(struct line_reader *l, size_t have, struct err *e)
 {

@@ -15,11 +15,11 @@ struct line_reader;
 struct line_reader *lines_open(const char *path, struct err *e);
 void lines_close(struct line_reader *l); /* may be NULL */
 /* Read the next line.  1: *line has its n bytes and a NUL, valid until the next
- * call; 0: the end; -1 and *e, which names file and line: the file cannot be
- * read, or the line has a NUL byte or is too long. */
+ * call; 0: the end; -1 and *e, with file and line: the file cannot be read, or
+ * the line has a NUL byte or is too long. */
 int lines_next(struct line_reader *l, char **line, size_t *n, struct err *e);
-/* The file's name in messages, and the number of the last line, from 1; blank
- * lines have numbers too. */
+/* lines_name: the file's name for messages.  lines_number: number of the line
+ * that lines_next returned last, from 1; blank lines count. */
 const char *lines_name(const struct line_reader *l);
 size_t lines_number(const struct line_reader *l);
 

@@ -52,8 +52,8 @@ take_header(const struct buf *line, const char *name, struct buf *value)
     buf_add(value, p, (size_t)(end - p));
 }
 
-/* Read the next line of headers into r->tag, without its end.  1; 0: the member
- * ends; -1 and *e. */
+/* Read the next line of headers into r->tag, without CR and LF.  1; 0: the
+ * member has ended; -1 and *e. */
 static int
 header_line(struct reader *r, struct err *e)
 {
@@ -98,7 +98,7 @@ read_headers(struct reader *r, struct headers *h, uint64_t *at, struct err *e)
     return k == 0 ? damaged(r, *at, "the record's headers break off", e) : k;
 }
 
-/* Append n bytes of content to *rec (NULL: nowhere). */
+/* Read n bytes of content, and append them to *rec unless rec is NULL. */
 static int
 read_content(struct reader *r, size_t n, struct buf *rec, struct err *e)
 {
@@ -126,8 +126,8 @@ is_type(const struct headers *h, const char *type)
     return h->type.n > 0 && strcasecmp(h->type.p, type) == 0;
 }
 
-/* Read the content of the record with headers *h, which begins at `from`.
- * 1: it is a text; 0: it was skipped; -1 and *e. */
+/* Read the content of the record that has headers *h and begins at `from`.
+ * 1: the content is a text; 0: it was skipped; -1 and *e. */
 static int
 read_record(struct reader *r, const struct headers *h, uint64_t from,
     struct buf *rec, uint64_t *at, struct err *e)

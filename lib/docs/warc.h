@@ -12,7 +12,8 @@ int warc_begins(const char *p, size_t n);
  * Read the next record of type `conversion`, a page as text, into *rec, which
  * is empty: the page's address (WARC-Target-URI), a newline, the text.  *at
  * becomes the text's offset.  Records that describe the crawl (`warcinfo`,
- * `metadata`) are skipped; pages as they were fetched are an error.
+ * `metadata`) are skipped; others, such as pages as they were fetched, are an
+ * error.
  * Returns 1; 0 at the end of the member; -1 and *e.
  */
 int warc_next(struct reader *r, struct buf *rec, uint64_t *at, struct err *e);
