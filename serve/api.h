@@ -1,6 +1,6 @@
 /* The paths of the server, and the answer to a request for each.  HTTP itself
- * is in http.h.  Requests with a body are answered by the reader's thread, see
- * reader.h, others by the HTTP thread. */
+ * is in http.h.  The reader's thread (reader.h) answers requests with a body,
+ * the HTTP thread all others. */
 #ifndef SERVE_API_H
 #define SERVE_API_H
 
@@ -18,12 +18,13 @@ struct api {
     struct metrics *metrics;
     size_t target_tokens; /* largest number of tokens in a row of /v1/targets;
                            * 0: the server refuses requests for it */
-    char taught[33];      /* hash of what targets depend on; "": not known */
+    char taught[33];      /* hash of all that targets depend on; "": requests
+                           * for them are refused */
     uint64_t seed;        /* a request without a seed gets one derived from
                            * this seed and the request's number */
     long long created;    /* start of the server, seconds since 1970 */
-    uint64_t requests;    /* number of requests for texts so far, for the
-                           * reader's thread */
+    uint64_t requests;    /* number of requests for texts so far; only the
+                           * reader's thread uses it */
 };
 
 struct api_answer {
@@ -54,7 +55,7 @@ int api_is_post(enum api_path p);
 /* 1: clients need no key for the path. */
 int api_is_open(enum api_path p);
 /* Set *a to the answer to a request for `path`, with body[n] if it is a POST.
- * arrived: clock_now when it came. */
+ * arrived: time of clock_now at which the whole request had been received. */
 void api_answer(struct api *api, enum api_path p, const char *path,
     const char *body, size_t n, double arrived, struct api_answer *a);
 

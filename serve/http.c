@@ -31,7 +31,7 @@ struct http {
     pthread_t thread;
     int bell; /* eventfd that wakes the thread */
     atomic_int closing, stopping;
-    int guarded; /* 1: only for programs of this machine, see origin.h */
+    int guarded; /* 1: requests of foreign pages are refused, see origin.h */
     char url[300];
 };
 
@@ -43,7 +43,7 @@ struct exchange {
     struct buf body;
     size_t held; /* bytes of body that count as held, see queue.h */
     struct reading reading;
-    int reads;          /* 1: the reader has `reading` */
+    int reads;          /* 1: reading.answer has not been taken yet */
     struct refusal why; /* status 0: not refused so far */
     struct call *call;  /* NULL: the engine's thread is not needed */
     int status;         /* HTTP status that was sent; 0: none yet */
@@ -305,8 +305,8 @@ receive_body(struct exchange *x, const char *data, size_t n)
         buf_add(&x->body, data, n);
 }
 
-/* Give a request whose body has come to the reader, and let the connection wait
- * for it. */
+/* Give a request with its whole body to the reader, and suspend the connection
+ * until the reader has answered. */
 static enum MHD_Result
 read_request(struct MHD_Connection *con, struct exchange *x)
 {
@@ -410,7 +410,7 @@ on_completed(void *ctx, struct MHD_Connection *con, void **con_cls,
     if (x == NULL)
         return;
     metrics_answered(h->api->metrics, sent ? x->status : 0);
-    if (x->reads) { /* the client has left before its request was read */
+    if (x->reads) { /* the client left before the answer was taken */
         struct api_answer a = reader_answer(h->reader, &x->reading);
 
         x->call = a.call;

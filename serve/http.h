@@ -1,5 +1,5 @@
-/* The HTTP server: libmicrohttpd handles all connections in one thread, and
- * reader.h reads bodies in another. */
+/* The HTTP server: libmicrohttpd handles all connections in one thread; the
+ * thread of reader.h parses bodies. */
 #ifndef SERVE_HTTP_H
 #define SERVE_HTTP_H
 
@@ -23,8 +23,7 @@ struct http *http_start(const struct http_options *o, struct api *api,
     struct err *e);
 /* Returns "http://HOST:PORT", where the server listens. */
 const char *http_url(const struct http *h);
-/* Number of requests with a body that were taken and whose answers have not
- * been sent. */
+/* Number of accepted requests with a body whose answers have not been sent. */
 size_t http_unsent(struct http *h);
 /* Accept no more connections. */
 void http_close(struct http *h);

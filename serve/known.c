@@ -5,12 +5,13 @@
 #include <string.h>
 
 #define TEXTS (KNOWN_COMPLETION | KNOWN_CHAT)
-/* values of a member that ask for nothing */
+/* values of a member that mean the same as leaving it out */
 #define NOTHING "[false, \"\", [], {}]"
 
-/* `values` NULL: the member is read elsewhere.  "": any value is taken, and
- * changes nothing.  Else a list of the values that change nothing, and are
- * taken; serve does not do what the others ask for. */
+/* values: NULL: the member is implemented, and its reader checks it.  "": the
+ * member is ignored, whatever its value.  Else a JSON list of the values with
+ * which the member is ignored; others are refused, as what they ask for is not
+ * implemented. */
 static const struct known {
     const char *name;
     unsigned at;
@@ -56,7 +57,7 @@ static const struct known {
     { "top_p", TEXTS, NULL },
     { "typical_p", TEXTS, NULL },
     { "include_usage", KNOWN_STREAM, NULL },
-    /* about the request, not the text */
+    /* ignored, as these do not change the text */
     { "cache_salt", TEXTS, "" },
     { "include_obfuscation", KNOWN_STREAM, "" },
     { "metadata", TEXTS, "" },
@@ -70,7 +71,7 @@ static const struct known {
     { "service_tier", TEXTS, "" },
     { "store", TEXTS, "" },
     { "user", TEXTS, "" },
-    /* taken only where it asks for nothing */
+    /* not implemented */
     { "add_special_tokens", KNOWN_CHAT, NOTHING },
     { "allowed_token_ids", TEXTS, "[]" },
     { "bad_words", TEXTS, NOTHING },

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <strings.h>
 
 enum { NAME = 256 }; /* bytes of a host's name, with its end */
 
@@ -32,8 +33,8 @@ origin_is_loopback(const struct sockaddr *at)
         is_loopback6(&((const struct sockaddr_in6 *)at)->sin6_addr);
 }
 
-/* Copy the host of HOST:PORT, [HOST]:PORT or HOST, without the dot that may end
- * a name.  0: the text is none of these. */
+/* Copy the host of HOST:PORT, [HOST]:PORT or HOST, without a dot at its end.
+ * Returns 1; 0: the text has another form. */
 static int
 copy_host(const char *text, char name[NAME])
 {

@@ -18,7 +18,7 @@ struct queue {
     size_t texts;               /* texts that run or wait */
     size_t bytes;               /* bytes held */
     size_t calls;               /* number of calls that are not freed */
-    size_t readings;            /* requests that are being read */
+    size_t readings;            /* requests announced, see queue.h */
     int drains;
 };
 

@@ -62,11 +62,12 @@ void queue_unlock(struct queue *w);
 struct call *call_new(struct queue *w);
 /* Give up ownership of a call; the last owner frees it. */
 void call_release(struct queue *w, struct call *c);
-/* Count a request that is being read, whose call may be put later.  A server
- * that stops waits for it.  -1 and *why (503): the server is stopping. */
+/* Announce a request that is about to be read and may put a call: a server that
+ * stops waits until queue_reading_end.  -1 and *why (503): the server is
+ * stopping already. */
 int queue_reading_begin(struct queue *w, struct refusal *why);
 void queue_reading_end(struct queue *w);
-/* Number of requests that are being read. */
+/* Number of requests between queue_reading_begin and queue_reading_end. */
 size_t queue_readings(struct queue *w);
 /* Give the call to the engine's thread.  -1 and *why: 429, the queue is full.
  */
@@ -105,7 +106,7 @@ size_t call_read(struct queue *w, struct call *c, char *to, size_t max);
 /* Has the client left, or the call failed?  probe: 1: test the socket too if
  * the call is parked, as the HTTP server does not watch parked connections. */
 int call_is_gone(struct queue *w, struct call *c, int probe);
-/* Number of calls that are not freed. */
+/* Number of calls that are not freed; for tests. */
 size_t queue_calls(struct queue *w);
 
 #endif

@@ -41,7 +41,7 @@ has_stopped(struct reader *r)
     return stops;
 }
 
-/* Read a request, or refuse it. */
+/* Answer a request, by reading it or, if reads is 0, by a refusal. */
 static void
 end_reading(struct reader *r, struct reading *g, int reads)
 {

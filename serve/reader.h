@@ -1,8 +1,9 @@
 /*
- * The thread that reads requests.  To parse a body, render a chat template and
- * encode a text may take seconds; in this time the HTTP thread goes on with all
+ * The thread that reads requests.  Parsing a body, rendering a chat template
+ * and encoding a text may take seconds; meanwhile the HTTP thread serves all
  * other connections.  Requests are read one at a time, in the order in which
- * they came; bounds on connections and bytes held bound how many wait.
+ * they came; the server's limits on connections and on bytes held also limit
+ * how many wait.
  */
 #ifndef SERVE_READER_H
 #define SERVE_READER_H
@@ -25,8 +26,8 @@ struct reading {
     struct reading *next;
 };
 
-/* Start the thread.  wake: lets the HTTP server go on with a request that has
- * been read; called by the thread.  NULL and *e. */
+/* Start the thread.  It calls `wake` for each request that has been read, so
+ * that the HTTP server sends its answer.  NULL and *e. */
 struct reader *reader_new(struct api *api, void (*wake)(struct reading *g),
     struct err *e);
 /* Give a request, counted by queue_reading_begin, to the thread, which sets
@@ -34,7 +35,7 @@ struct reader *reader_new(struct api *api, void (*wake)(struct reading *g),
 void reader_put(struct reader *r, struct reading *g);
 /* The answer of a request that has been read. */
 struct api_answer reader_answer(struct reader *r, const struct reading *g);
-/* End the thread; requests that wait, or come later, are refused (503). */
+/* End the thread; requests that wait or come later are refused (503). */
 void reader_stop(struct reader *r);
 void reader_free(struct reader *r);
 

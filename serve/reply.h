@@ -29,9 +29,11 @@ struct reply_text {
      * `content` */
     struct buf list[4];
     size_t offset;   /* whole characters before the next token (text_offset) */
-    struct buf half; /* bytes before the next token that begin a character */
-    size_t lead;     /* bytes of the first tokens that the text begins without:
-                      * a space that some tokenizers put before a text */
+    struct buf half; /* bytes before the next token: the incomplete character
+                      * that the next token may complete */
+    size_t lead;     /* bytes at the start of the first tokens that the text
+                      * lacks: the space that some tokenizers put before a text
+                      */
     size_t tokens;   /* number of tokens generated so far */
 };
 void reply_text_release(struct reply_text *t);

@@ -71,8 +71,9 @@ read_prompts(struct request *q, const json_t *body,
     return 0;
 }
 
-/* Add the members reasoning_effort and documents to the template's variables,
- * *more, as vLLM does.  A template that does not read one would ignore it. */
+/* Add the members reasoning_effort and documents to *more, the template's
+ * variables, as vLLM does.  A member that the template does not read is
+ * refused, as it would have no effect. */
 static int
 read_variables(const json_t *body, const struct chat *chat, json_t *more,
     struct refusal *why)
@@ -99,8 +100,8 @@ read_variables(const json_t *body, const struct chat *chat, json_t *more,
     return 0;
 }
 
-/* Read the members that say how messages become a prompt.  o->more is a copy,
- * which the caller releases, also after an error. */
+/* Read the options of chat_render.  The caller releases o->more, a copy, even
+ * after an error. */
 static int
 read_chat_options(const json_t *body, const struct chat *chat,
     struct chat_options *o, struct refusal *why)
@@ -153,8 +154,7 @@ render_messages(struct request *q, const json_t *body,
 
 /* --- parameters of texts --- */
 
-/* Read the members that say what log probabilities are called, and how many
- * tokens the top has. */
+/* Read return_tokens_as_token_ids, and check top_logprobs. */
 static int
 read_names(struct request *q, const json_t *j, struct refusal *why)
 {

@@ -62,8 +62,8 @@ int request_detokenize(const char *body, size_t n,
 /* Parse a body that must be a JSON object, which the caller frees; NULL and
  * *why. */
 json_t *request_parse(const char *body, size_t n, struct refusal *why);
-/* Check that a request asks for this model, and has only members that a request
- * of the kinds `at` may have (known.h).  0; -1 and *why. */
+/* Check that a request of the kinds `at` (known.h) names this model, if any,
+ * and has only members that this server takes.  0; -1 and *why. */
 int request_check(const json_t *j, unsigned at, const struct request_bounds *b,
     struct refusal *why);
 /* Read a member of a JSON object.  Returns 1: *r is set; 0: the member is

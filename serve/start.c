@@ -158,7 +158,8 @@ model_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : copy;
 }
 
-/* Hash what the answers to /v1/targets depend on: model, adapter, --compute. */
+/* Hash model, adapter and --compute, on which the answers to /v1/targets
+ * depend. */
 static void
 hash_taught(const struct serve_args *a, char hash[33])
 {
