@@ -1,6 +1,6 @@
 /*
  * MinHash: of each hash function, the smallest value over all sequences of five
- * words of a text, where words are those of words_begin_each.  If two texts
+ * words of a text (words_begin_each).  If two texts
  * have a share J of all their sequences in common (Jaccard similarity), a
  * function has the same smallest value for both with probability J (Broder
  * 1997).  The values are cut into `bands` bands of `rows` values; two texts

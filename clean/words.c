@@ -23,7 +23,7 @@
 struct fold {
     const UNormalizer2 *casefold, *nfd;
     uint32_t to[BMP];            /* the folded character, or one of the above */
-    unsigned char unspaced[BMP]; /* 1: of a script without spaces */
+    unsigned char unspaced[BMP]; /* is_unspaced of each character */
     struct buf more; /* NUL-terminated UTF-8 of several characters each */
 };
 
@@ -161,7 +161,8 @@ word_hash(struct words *w)
     return XXH3_64bits_digest(w->hash);
 }
 
-/* Append the folded character fold.to == to of the BMP to the word. */
+/* Append to the word what a character folds to; `to`: its value in fold.to, not
+ * SPACE or NOTHING. */
 static void
 add_folded(struct words *w, uint32_t to)
 {
@@ -176,7 +177,7 @@ add_folded(struct words *w, uint32_t to)
     }
 }
 
-/* Is c, which is no ASCII, a word of its own? */
+/* Is c, a character outside ASCII, a word by itself? */
 static inline int
 is_word(const struct words *w, uint32_t c)
 {

@@ -2,8 +2,8 @@
  * Words of a text, folded: case, accents, punctuation and white space do not
  * distinguish texts.  A word is a run of letters and numbers after
  * NFKC_Casefold, without marks (so without accents).  All other characters
- * separate words.  A caller may ask that in scripts without spaces between
- * words each character is a word of its own.
+ * separate words.  After words_begin_each, each letter of a script that is
+ * written without spaces is a word by itself.
  */
 #ifndef CLEAN_WORDS_H
 #define CLEAN_WORDS_H
@@ -29,13 +29,13 @@ struct words {
     struct buf word; /* the current word, or the last part of a long one */
     void *hash; /* XXH3 state of a long word's parts before `word`; or NULL */
     int hashed; /* hash has a part of the current word */
-    int each;   /* see words_begin_each */
+    int each;   /* 1: words_begin_each was called */
 };
 void words_begin(struct words *w, const struct fold *f, const char *text,
     size_t n);
 /* As words_begin, but each letter of a script that is written without spaces is
- * a word: ideographs, kana, and the scripts of class SA in Unicode's line
- * breaking (UAX 14: Thai, Lao, Khmer, Myanmar and others). */
+ * a word by itself: ideographs, kana, and the scripts of class SA in Unicode's
+ * line breaking (UAX 14: Thai, Lao, Khmer, Myanmar and others). */
 void words_begin_each(struct words *w, const struct fold *f, const char *text,
     size_t n);
 /* Go to the next word.  1: *hash is the XXH3-64 of its folded UTF-8; w->word

@@ -17,10 +17,10 @@
  * recently used first.  If there are none, the youngest text is preempted: its
  * pages are taken, and its prompt and tokens are read again later.
  *
- * With longrope and dynamic RoPE a prompt has the angles of its length, each
- * further token those of the length of the text that ends with it.  A text that
- * grows past longrope's original length is read again from its first token.
- * Both are what transformers' generate does.
+ * With longrope and dynamic RoPE the tokens of a prompt have the angles for the
+ * prompt's length, and each further token those for the length of the text up
+ * to that token.  A text that grows past longrope's original length is read
+ * again from its first token.  transformers' generate does the same.
  *
  * Full pages of a prompt are kept after its text ends.  A prompt that begins
  * with the same tokens, and has the same angles, uses them; only the tokens

@@ -14,15 +14,15 @@ enum { GEN_SCORED = 32 }; /* prompt tokens that are scored together */
 
 struct gen_text {
     struct gen_request r;
-    struct tok_ids ids;    /* the prompt, then the new tokens */
-    struct tok_ids end;    /* tokens that end the text */
-    struct buf bytes;      /* bytes of the new tokens */
-    size_t shown;          /* bytes that were reported */
-    size_t stop_from;      /* stop strings begin at this byte or later */
-    size_t scored;         /* prompt tokens that were reported */
-    int cancelled, begun;  /* begun: the text has run before */
-    size_t length;         /* kv_more.length: tokens of the prompt or, of a text
-                            * that was read again, at that time */
+    struct tok_ids ids;   /* the prompt, then the new tokens */
+    struct tok_ids end;   /* tokens that end the text */
+    struct buf bytes;     /* bytes of the new tokens */
+    size_t shown;         /* bytes that were reported */
+    size_t stop_from;     /* stop strings begin at this byte or later */
+    size_t scored;        /* prompt tokens that were reported */
+    int cancelled, begun; /* begun: the text has run before */
+    size_t length; /* kv_more.length: tokens of the prompt; once the text has
+                    * outgrown its angles: its tokens at that time */
     struct gen_text *next; /* in the queue */
     /* while it runs: */
     size_t slot;  /* the text's number in the cache */

@@ -176,7 +176,7 @@ read_top_k(struct gen_params *p, const json_t *j, struct err *e)
 static int
 read_numbers(struct gen_params *p, const json_t *j, struct err *e)
 {
-    /* the last one that is given counts */
+    /* of several the last one in this list counts */
     static const char *const lengths[] = { "max_new_tokens", "max_tokens",
         "max_completion_tokens" };
     size_t seed = (size_t)p->seed;

@@ -35,13 +35,13 @@ void params_copy(struct gen_params *p, const struct gen_params *from);
 void params_release(struct gen_params *p);
 
 /*
- * Change *p by the members of the object j: max_tokens (max_completion_tokens
- * counts before it, max_new_tokens only without both), min_tokens, n, seed,
+ * Change *p by the members of the object j: max_completion_tokens (or, without
+ * it, max_tokens or, without both, max_new_tokens), min_tokens, n, seed,
  * temperature, top_p, top_k (-1 or 0: all), min_p, typical_p,
  * repetition_penalty, presence_penalty, frequency_penalty, logit_bias (an
  * object of ids), logprobs (a number, or true with top_logprobs), ignore_eos,
  * skip_special_tokens, stop (a text or a list), stop_token_ids.  A missing or
- * null member changes nothing; other members are not looked at.  V: ids of the
+ * null member changes nothing; other members are not read.  V: ids of the
  * model.
  * -1 and *e (EX_INPUT) "NAME: why": the type is wrong, or the value is out of
  * range.

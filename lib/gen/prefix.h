@@ -1,7 +1,7 @@
 /*
  * Full pages of keys and values, found by the tokens that they hold.  A page is
  * a node of a tree: the path from the root to it is the beginning of a text.
- * Texts whose angles of RoPE differ (angles_set) have trees of their own.
+ * Texts with different angles of RoPE (angles_set) are in different trees.
  * Tokens are compared, not only their hashes, so a page is never taken for
  * another.
  *
@@ -23,8 +23,8 @@ struct prefix *prefix_new(size_t pages);
 void prefix_free(struct prefix *p);
 size_t prefix_bytes(size_t pages);
 
-/* The root of the texts with set number `set` of angles, as a parent of pages:
- * a number above those of pages. */
+/* The parent of the first pages of texts with this angles_set; no page has its
+ * number. */
 uint32_t prefix_root(size_t set);
 /* The child of `parent` with the tokens ids [KV_PAGE], or PREFIX_NONE. */
 uint32_t prefix_child(const struct prefix *p, uint32_t parent,

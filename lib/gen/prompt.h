@@ -18,7 +18,8 @@ struct prompt_reader {
                            * record has messages */
     const char *model;     /* path of the model, for its chat template */
     const char *template;  /* file of another chat template, or NULL */
-    const struct tm *date; /* for templates that ask for it, or NULL */
+    const struct tm *date; /* date for chat templates, or NULL: one that needs
+                            * a date is refused */
     struct tok_scratch *scratch;
     struct chat *chat; /* NULL: no record has had messages */
 };

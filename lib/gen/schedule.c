@@ -26,8 +26,8 @@ gen_drop(struct gen_engine *g, struct gen_text *t)
     g->slot[g->nslot++] = t->slot;
 }
 
-/* The root of the tree in which a text's pages are found: pages of other angles
- * are in other trees. */
+/* The root of the tree that has a text's pages; texts with other angles have
+ * other trees. */
 static uint32_t
 text_root(const struct gen_engine *g, const struct gen_text *t)
 {
@@ -84,8 +84,8 @@ start_texts(struct gen_engine *g)
     }
 }
 
-/* Does an older running text compute page `page` of text number i, whose tokens
- * up to the page's end are the same, as are the angles? */
+/* Does an older running text with the same angles, and the same tokens up to
+ * the page's end, compute page `page` of text number i? */
 static int
 page_is_coming(const struct gen_engine *g, size_t i, size_t page)
 {
@@ -173,8 +173,8 @@ free_pages(struct gen_engine *g, size_t i, size_t n, size_t *promised)
 
 /* ---- the plan ---- */
 
-/* Let the running texts whose angles were those of a shorter text be read
- * again. */
+/* Drop the pages of running texts that have outgrown their angles, so that they
+ * are read again from their first tokens. */
 static void
 drop_outgrown(struct gen_engine *g)
 {
@@ -209,8 +209,8 @@ tokens_to_feed(struct gen_engine *g, size_t i, size_t *slice)
 }
 
 /* How many tokens may the draft guess for a text that would get one token in
- * this step without guesses?  With its guesses it must not outgrow its
- * angles. */
+ * this step without guesses?  A text must not outgrow its angles by guesses,
+ * which may be wrong. */
 static size_t
 tokens_to_guess(const struct gen_engine *g, const struct gen_text *t)
 {

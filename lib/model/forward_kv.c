@@ -534,7 +534,7 @@ run_tile(struct kvcache *k)
     k->rows = k->runs = k->spans = 0;
 }
 
-/* The angles of a row at position pos of a text of `length` tokens. */
+/* Return the angles of row `row`, position pos of a text of `length` tokens. */
 static const float *
 row_angles(const struct kvcache *k, size_t row, size_t pos, size_t length)
 {
