@@ -1,6 +1,6 @@
-# Abilities of a model, judged by programs: the share of the functions it writes
-# that pass HumanEval's and MBPP's tests, and of IFEval's instructions that it
-# follows.  Decoding is greedy.
+# Measure a model by programs that judge its texts: the share of its functions
+# that pass the tests of HumanEval and MBPP, and the share of IFEval's
+# instructions that its texts follow.  Decoding is greedy.
 #
 #    make -f recipes/judge.mk MODEL=MODEL HUMANEVAL=FILE MBPP=FILE IFEVAL=FILE \
 #        [target]
@@ -8,8 +8,8 @@
 # The files are those published, in JSONL; one or two of them will do.
 # HumanEval: at most 256 new tokens, with the published stop strings (Chen et
 # al., arXiv:2107.03374, section 2.3).  MBPP and IFEval: as messages, for a
-# model with a chat template; CHAT= for a model without one, which gets MBPP's
-# prompts of the paper (scripts/mbpp).  Targets: texts (what the model writes),
+# model with a chat template; CHAT= for a model without one: MBPP then has the
+# prompts of its paper (scripts/mbpp).  Targets: texts (what the model writes),
 # result (the default: judges the texts, programs in a namespace without a
 # network, by scripts/humaneval, mbpp and ifeval, which need python3).
 
@@ -18,7 +18,7 @@ HUMANEVAL ?= # the problems
 MBPP      ?= # the problems
 IFEVAL    ?= # the instructions
 MODEL     ?= # a directory or a .gguf file
-LIMIT     ?= # only so many of the first problems
+LIMIT     ?= # number of problems, from the first on; empty: all
 CHAT      ?= 1# empty: MBPP and IFEval without the chat template
 most = $(if $(filter ifeval,$*),1024,$(if $(filter mbpp,$*),512,256))
 NEW       ?= $(most)# tokens at most
