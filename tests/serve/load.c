@@ -366,40 +366,54 @@ slow_reading(void)
     ok(server_end(&s, SIGTERM) == 0, "the server ends after a long text");
 }
 
-/* Requests that wait to be read when the server is told to stop. */
-static void
-unread_requests(void)
+/* Stop a server that reads a long request while two others wait to be read.
+ * Returns how many of the three are answered with 200. */
+static size_t
+stop_while_reading(const char *long_body, size_t attempt)
 {
     static const char *const args[] = { "--max-body", "40M", NULL };
     struct server s;
     struct answer a;
-    struct buf body = { 0 };
+    size_t good = 0, whole = 0;
     int fd[3], status;
 
     server_start(&s, args);
-    buf_adds(&body, "{\"prompt\": \"");
-    for (size_t i = 0; i < (size_t)20 << 20; i += 16)
-        buf_adds(&body, "The river and a ");
-    buf_adds(&body, "\"}");
     for (size_t i = 0; i < 3; i++) {
         fd[i] = dial(s.port);
         put_request(fd[i], i == 0 ? "/tokenize" : "/v1/completions", "",
-            i == 0 ? body.p : "{\"prompt\": \"The\", \"max_tokens\": 2}");
+            i == 0 ? long_body : "{\"prompt\": \"The\", \"max_tokens\": 2}");
+        nap(i == 0 ? 0.3 : 0.05); /* until the body has come */
     }
-    nap(0.5);
     kill(s.pid, SIGTERM);
     for (size_t i = 0; i < 3; i++) {
         get_answer(fd[i], &a);
-        /* 503: it came after the signal, on a busy machine */
-        ok((a.status == 200 || a.status == 503) && a.whole,
-            "request %zu, not read when the server stops, is answered", i);
-        printf("# %d\n", a.status);
+        good += a.status == 200;
+        whole += a.whole && (a.status == 200 || a.status == 503);
         answer_release(&a);
         close(fd[i]);
     }
     ok(waitpid(s.pid, &status, 0) == s.pid && WIFEXITED(status) &&
-            WEXITSTATUS(status) == 0,
-        "the server then ends with status 0");
+            WEXITSTATUS(status) == 0 && whole == 3,
+        "a server that stops while it reads ends with status 0, attempt %zu",
+        attempt);
+    return good;
+}
+
+static void
+unread_requests(void)
+{
+    struct buf body = { 0 };
+    size_t good = 0;
+
+    buf_adds(&body, "{\"prompt\": \"");
+    for (size_t i = 0; i < (size_t)38 << 20; i += 16)
+        buf_adds(&body, "The river and a ");
+    buf_adds(&body, "\"}");
+    /* on a busy machine requests may come after the signal: try again */
+    for (size_t i = 0; i < 4 && good < 3; i++)
+        good = stop_while_reading(body.p, i);
+    ok(good == 3,
+        "requests that wait to be read when the server stops are answered");
     buf_release(&body);
 }
 
