@@ -18,9 +18,9 @@ int dist_alike(const struct dist_group *g, const char *text, int code,
     struct err *e);
 
 /* Set hex to the hash of the file or folder at path, which `hash` computes;
- * path NULL: to "".  Call it on all ranks.  The first rank of a node hashes its file
- * and sends the hash to the node's other ranks; they hash only files other than
- * that one.  -1 and *e: `hash` failed. */
+ * path NULL: to "".  Call it on all ranks.  The first rank of a node hashes its
+ * file and sends the hash to the node's other ranks; they hash only files other
+ * than that one.  -1 and *e: `hash` failed. */
 int dist_hash(const char *path,
     int (*hash)(const char *path, char hex[33], struct err *e), char hex[33],
     struct err *e);

@@ -226,7 +226,8 @@ trimmed(struct jtext t)
     return t;
 }
 
-/* Read a number as Python's float() does, with _ between digits.  0: *d is set; 1: t is no number; -1. */
+/* Read a number as Python's float() does, with _ between digits.  0: *d is set;
+ * 1: t is no number; -1. */
 static int
 text_number(struct jrun *r, struct jtext t, double *d)
 {
