@@ -1,10 +1,10 @@
 /* A batch of student grpo; see grpo_batch.h. */
 #include "grpo_batch.h"
 #include "rank.h"
-#include "reward.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "dist/watch.h"
+#include "gen/reward.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * reads until its input ends, so it needs neither to flush its output nor to
  * keep a state.
  */
-#ifndef STUDENT_REWARD_H
-#define STUDENT_REWARD_H
+#ifndef GEN_REWARD_H
+#define GEN_REWARD_H
 
 #include "base/err.h"
 #include "base/mem.h"

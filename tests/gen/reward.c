@@ -1,7 +1,7 @@
 /* Reward programs: their numbers, in order; programs that are wrong, dead or
  * too slow are named. */
 #include "../lib/tap.h"
-#include "student/reward.h"
+#include "gen/reward.h"
 #include "base/clock.h"
 
 #include <poll.h>
