@@ -1,8 +1,8 @@
 /*
- * FILE.options.json, which generate run --resume FILE writes: an object with
- * the hashes of model, adapter, tokenizer and chat template with which FILE was
- * begun, and the values of all options that change texts.  Prompts and seeds
- * are in the lines of FILE.
+ * What makes the texts of generate run: an object with the hashes of model,
+ * adapter, tokenizer and chat template, and the values of all options that
+ * change texts.  Lines get the hashes, and generate run --resume FILE writes
+ * the object to FILE.options.json.  Prompts and seeds are in the lines of FILE.
  */
 #ifndef GENERATE_MADE_WITH_H
 #define GENERATE_MADE_WITH_H

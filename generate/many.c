@@ -96,7 +96,7 @@ write_ended(struct many *r)
         char extra[40];
 
         buf_clear(&line);
-        written_line(t, r->tok, &line);
+        written_line(t, r->made, r->tok, &line);
         if (t->proof) {
             output_prove(r->output, line.p);
         } else {

@@ -17,6 +17,7 @@ struct many {
     struct prompts *prompts;
     const char *file; /* name of the prompts' file; NULL: none */
     struct output *output;
+    const json_t *made; /* object of made_with.h */
     const struct model *draft; /* NULL: none */
     size_t at_once, slice;     /* options of these names */
     size_t cache;              /* option --cache, bytes; 0: not given */

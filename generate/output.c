@@ -50,17 +50,26 @@ output_open(const char *path, const json_t *made)
     return o;
 }
 
-/* Is line[n] an object with the members of `known`, except "text"? */
+/* Is line[n] an object with the members of `known`, except those that are set
+ * when the text has been made? */
 static int
 is_line_of(const char *line, size_t n, const json_t *known)
 {
+    static const char *const later[] = { "model", "adapter", "template", "text",
+        "finish_reason", "tokens", "logprobs" };
     json_t *j = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
     int same = json_is_object(j);
     const char *key;
     json_t *v;
 
-    json_object_foreach((json_t *)(uintptr_t)known, key, v) same = same &&
-        (strcmp(key, "text") == 0 || json_equal(json_object_get(j, key), v));
+    json_object_foreach((json_t *)(uintptr_t)known, key, v)
+    {
+        int set = 0;
+
+        for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+            set |= strcmp(key, later[i]) == 0;
+        same = same && (set || json_equal(json_object_get(j, key), v));
+    }
     json_decref(j);
     return same;
 }

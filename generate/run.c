@@ -116,13 +116,18 @@ open_run_tokenizer(const struct run_args *a, const struct model *m)
     return tok;
 }
 
-/* The object for FILE.options.json; NULL without --resume. */
-static json_t *
-describe_texts(const struct run_args *a, const struct tokenizer *tok)
+/* Write the texts of prompts, to --resume's file or standard output. */
+static void
+run_many(const struct run_args *a, struct many *many)
 {
     const struct made_from from = { a->model, a->how.adapter, a->template };
+    json_t *made = made_with(&from, many->tok, a->options);
 
-    return a->resume != NULL ? made_with(&from, tok, a->options) : NULL;
+    many->made = made;
+    many->output = output_open(a->resume, made);
+    many_run(many);
+    output_close(many->output);
+    json_decref(made);
 }
 
 static void
@@ -163,12 +168,7 @@ run_prompts(const struct run_args *a, const struct model *m,
     const double start = clock_now();
 
     if (a->prompt == NULL) {
-        json_t *made = describe_texts(a, tok);
-
-        many.output = output_open(a->resume, made);
-        many_run(&many);
-        output_close(many.output);
-        json_decref(made);
+        run_many(a, &many);
     } else {
         many.texts = 1.0;
         many.tokens = run_one(a, &many);

@@ -1,5 +1,6 @@
 /* A text that generate run writes; see written.h. */
 #include "written.h"
+#include "format/json.h"
 #include "text/unicode.h"
 
 #include <math.h>
@@ -126,21 +127,50 @@ logprobs_object(const struct written *t, const struct tokenizer *tok)
         "token_logprobs", logp, "top_logprobs", top);
 }
 
+/* Remove what an earlier run of generate run has said about another text, if
+ * the prompt's line is one of its lines. */
+static void
+drop_stale(json_t *j)
+{
+    static const char *const stale[] = { "choice", "adapter", "template" };
+
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
+        if (json_object_get(j, "finish_reason") != NULL)
+            json_object_del(j, stale[i]);
+}
+
 json_t *
 written_begin(const struct written *t)
 {
     const struct prompt *q = t->prompt;
     json_t *j = json_copy(q->record);
 
+    drop_stale(j);
     json_object_set_new(j, "seed", json_integer((json_int_t)q->params.seed));
     if (q->params.n > 1)
         json_object_set_new(j, "choice", json_integer((json_int_t)t->choice));
     return j;
 }
 
+/* Set the members that say what makes the text. */
+static void
+set_maker(json_t *j, const struct written *t, const json_t *made)
+{
+    const char *template = js_text_of(made, "template");
+
+    if (js_get(j, "temperature") == NULL)
+        json_object_set_new(j, "temperature",
+            json_real(t->prompt->params.how.temperature));
+    json_object_set(j, "model", json_object_get(made, "model"));
+    if (js_get(made, "adapter") != NULL)
+        json_object_set(j, "adapter", json_object_get(made, "adapter"));
+    if (js_get(j, "messages") != NULL && *template != '\0')
+        json_object_set_new(j, "template", json_string(template));
+}
+
 void
-written_line(const struct written *t, const struct tokenizer *tok,
-    struct buf *out)
+written_line(const struct written *t, const json_t *made,
+    const struct tokenizer *tok, struct buf *out)
 {
     static const char *const ends[] = { [GEN_EOS] = "eos",
         [GEN_STOP] = "stop",
@@ -148,12 +178,14 @@ written_line(const struct written *t, const struct tokenizer *tok,
     json_t *j = written_begin(t);
     char *line;
 
+    set_maker(j, t, made);
     json_object_set_new(j, "text", repaired(t->bytes.p, t->bytes.n));
     json_object_set_new(j, "finish_reason", json_string(ends[t->end]));
     json_object_set_new(j, "tokens", json_integer((json_int_t)t->ids.n));
     if (t->prompt->params.logprobs)
         json_object_set_new(j, "logprobs", logprobs_object(t, tok));
-    line = json_dumps(j, 0);
+    /* js_dumps would try to shorten each of many log probabilities */
+    line = t->prompt->params.logprobs ? json_dumps(j, 0) : js_dumps(j, 0);
     buf_adds(out, line);
     free(line);
     json_decref(j);

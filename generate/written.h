@@ -28,10 +28,12 @@ void written_free(struct written *t);
 /* Add what an event reports. */
 void written_event(struct written *t, const struct gen_event *ev);
 
-/* The members of a line that are known before the text is made. */
+/* The prompt's members and the seed, by which a line is recognised before its
+ * text is made. */
 json_t *written_begin(const struct written *t);
-/* Append the line of a text that has ended, without newline. */
-void written_line(const struct written *t, const struct tokenizer *tok,
-    struct buf *out);
+/* Append the line of a text that has ended, without newline.  made: the object
+ * of made_with.h. */
+void written_line(const struct written *t, const json_t *made,
+    const struct tokenizer *tok, struct buf *out);
 
 #endif

@@ -107,22 +107,20 @@ js_load(const char *path, size_t max, struct err *e)
     return j;
 }
 
-/* Dump j with the fewest digits that read back as the same real numbers: 1e-05,
- * not 1.0000000000000001e-05. */
-static char *
-dump_to_file(const json_t *j)
+char *
+js_dumps(const json_t *j, size_t flags)
 {
     static const size_t digits[] = { 6, 9, 12, 15, 17 };
 
     for (size_t i = 0;; i++) {
         char *s = json_dumps(j,
-            JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits[i]));
+            flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits[i]));
         json_t *back;
         int same;
 
         if (!s || i + 1 == sizeof digits / sizeof *digits)
             return s;
-        back = json_loads(s, JSON_DECODE_ANY, NULL);
+        back = json_loads(s, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         same = json_equal(back, j);
         json_decref(back);
         if (same)
@@ -151,7 +149,7 @@ js_quote(struct buf *b, const char *s)
 int
 js_save(const json_t *j, const char *path, struct err *e)
 {
-    char *text = dump_to_file(j);
+    char *text = js_dumps(j, JSON_INDENT(2));
     struct buf b = { 0 };
     int r;
 

@@ -27,6 +27,9 @@
 json_t *js_parse(const char *text, size_t n, struct err *e);
 json_t *js_load(const char *path, size_t max, struct err *e);
 
+/* json_dumps with the fewest digits that read back as the same real numbers:
+ * 0.7, not 0.69999999999999996.  The caller frees the text. */
+char *js_dumps(const json_t *j, size_t flags);
 /* Write j as UTF-8 text, indented by 2, with a newline at the end, keys in
  * the order they were set; the file appears whole or not at all. */
 int js_save(const json_t *j, const char *path, struct err *e);

@@ -67,9 +67,31 @@ test_limits(void)
     ok(!js_load(".", 8, &e), "a folder is refused: %s", e.msg);
 }
 
+static void
+test_digits(void)
+{
+    json_t *j = json_pack("{s:f, s:f, s:s%}", "a", 0.7, "b", 1.0 / 3.0, "c",
+        "\0", (size_t)1);
+    char *s;
+
+    s = js_dumps(j, JSON_COMPACT);
+    ok(strcmp(s,
+           "{\"a\":0.69999999999999996,\"b\":0.33333333333333331,"
+           "\"c\":\"\\u0000\"}") == 0,
+        "numbers have the digits that all of them need");
+    free(s);
+    json_object_del(j, "b");
+    s = js_dumps(j, 0);
+    ok(strcmp(s, "{\"a\": 0.7, \"c\": \"\\u0000\"}") == 0,
+        "numbers have no digits that none of them needs: %s", s);
+    free(s);
+    json_decref(j);
+}
+
 int
 main(void)
 {
     test_limits();
+    test_digits();
     return done_testing();
 }

@@ -25,6 +25,19 @@ write() {
 ok 'texts are written' write
 cp texts whole
 head -n 2 whole >half
+unlike 'a line has no template if the prompt is a text' '"template"' whole
+for of in model adapter; do
+    equal "a line has the hash of the $of" \
+        "$(sed "s/.*\"$of\": \"\([0-9a-f]*\)\".*/\1/" whole | sort -u)" \
+        "$(sed -n "s/.*\"$of\": \"\([0-9a-f]*\)\".*/\1/p" texts.options.json)"
+done
+echo '{"messages": [{"role": "user", "content": "the"}], "adapter": "x"}' >talk
+ok 'a message is answered' generate run -q -m teacher -t tok --prompts talk \
+    --template a.jinja -n 3 --temperature 0.7 --resume talked
+of=$(sed -n 's/.*"template": "\([0-9a-f]*\)".*/\1/p' talked.options.json)
+like 'a line has the hash of the template if the prompt is messages' \
+    "\"temperature\": 0.7, \"model\": \"[0-9a-f]+\", \"template\": \"$of\", " talked
+like 'a member of the prompt that no part of the run has stays' '"adapter": "x"' talked
 ok 'the same contents and a faster way go on' sh -c 'cp half texts &&
     generate run -q -m same -t tok2 --template a.jinja --prompts prompts -n 8 \
         --temperature 0.7 --adapter ad1 --resume texts --at-once 1 -j 1'
