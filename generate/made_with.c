@@ -17,7 +17,8 @@
  * line by line. */
 static const char *const aside[] = { "model", "adapter", "tokenizer",
     "template", "prompts", "field", "seed", "count", "resume", "draft",
-    "guesses", "at-once", "cache", "slice", "threads", "cpus", "numa", NULL };
+    "guesses", "at-once", "cache", "slice", "threads", "cpus", "numa",
+    "reward-time", NULL };
 
 /* Set j[name] to the hash of the model or adapter at path; path NULL: to
  * null. */

@@ -14,55 +14,112 @@
 /* Read prompts while fewer than WINDOW * at_once texts are pending. */
 enum { WINDOW = 8 };
 
-/* The text of the output's last line, to be made again if the output has lines
+/* ---- groups ---- */
+
+/*
+ * A group is a list of texts of which one line is written at most: with
+ * --best-of all texts of a prompt, without it one text.  Groups are made, and
+ * wait to be written, as a whole.
+ */
+
+/* The number of texts of t's group. */
+static size_t
+group_size(const struct many *r, const struct written *t)
+{
+    return r->best != NULL ? t->prompt->params.n : 1;
+}
+
+/* The next group of the prompt r->next. */
+static struct written *
+new_group(struct many *r)
+{
+    struct written *first = written_new(r->next, r->choice++), *last = first;
+
+    for (size_t n = group_size(r, first); n > 1; n--) {
+        last->next = written_new(r->next, r->choice++);
+        last = last->next;
+    }
+    return first;
+}
+
+/* Free a group which is not in the queue, or NULL. */
+static void
+free_group(struct written *t)
+{
+    while (t != NULL) {
+        struct written *next = t->next;
+
+        written_free(t);
+        t = next;
+    }
+}
+
+/* The group of the output's last line, to be made again if the output has lines
  * but no FILE.options.json; else NULL. */
 static struct written *
 take_proof(struct many *r)
 {
-    struct written *t = r->before;
+    struct written *first = r->before;
+    int proof;
 
     r->before = NULL;
-    if (t == NULL)
+    if (first == NULL)
         return NULL;
-    t->proof = output_unproven(r->output) != NULL;
-    if (t->proof)
-        return t;
-    written_free(t);
+    proof = output_unproven(r->output) != NULL;
+    for (struct written *t = first; t != NULL; t = t->next)
+        t->proof = proof;
+    if (proof)
+        return first;
+    free_group(first);
     return NULL;
 }
 
-/* Count a text that the output already has, and keep it as r->before. */
-static void
-pass_text(struct many *r, struct written *t)
+/* Has an earlier run made the group?  Then count it; it is freed or kept as
+ * r->before. */
+static int
+pass_group(struct many *r, struct written *first)
 {
-    r->texts++;
-    r->done += 1.0 / (double)t->prompt->params.n;
+    json_t *known = written_begin(first);
+    enum output_answer answer;
+
+    if (r->best != NULL)
+        json_object_del(known, "choice");
+    answer = output_look(r->output, known, r->best != NULL);
+    json_decref(known);
+    if (answer == OUTPUT_END)
+        return 0;
+    r->done += (double)group_size(r, first) / (double)first->prompt->params.n;
     progress_from(r->done);
-    if (r->before != NULL)
-        written_free(r->before);
-    r->before = t;
+    if (answer == OUTPUT_OTHER) {
+        r->best->dropped++;
+        free_group(first);
+        return 1;
+    }
+    r->texts++;
+    if (r->best != NULL)
+        r->best->kept++;
+    free_group(r->before);
+    r->before = first;
+    return 1;
 }
 
-/* The next text to make, or NULL. */
+/* The next group to make, or NULL. */
 static struct written *
-next_text(struct many *r)
+next_group(struct many *r)
 {
     struct written *t = r->held, *proof;
 
     r->held = NULL;
     while (t == NULL && r->next != NULL) {
-        struct written *one = written_new(r->next, r->choice++);
-        json_t *known = written_begin(one);
+        const size_t n = r->next->params.n;
+        struct written *one = new_group(r);
 
-        if (output_has(r->output, known))
-            pass_text(r, one);
-        else
-            t = one;
-        json_decref(known);
-        if (r->choice == r->next->params.n) {
+        if (r->choice == n) {
             r->next = prompts_next(r->prompts);
             r->choice = 0;
         }
+        if (!pass_group(r, one))
+            t = one;
     }
     if ((proof = take_proof(r)) == NULL)
         return t;
@@ -78,42 +135,88 @@ hear_text(void *ctx, const struct gen_event *ev)
 }
 
 static void
-queue_text(struct many *r, struct written *t)
+queue_group(struct many *r, struct written *t)
 {
     *(r->last != NULL ? &r->last->next : &r->first) = t;
-    r->last = t;
-    r->pending++;
+    for (; t != NULL; t = t->next) {
+        r->last = t;
+        r->pending++;
+    }
 }
 
-/* Write the texts that have ended, up to the first that has not. */
+/* ---- writing ---- */
+
+/* Die of an error that the prompt or its texts have caused. */
 static void
-write_ended(struct many *r)
+die_at(const struct many *r, const struct prompt *q, const struct err *e)
+{
+    if (q->line > 0)
+        die(e->code, "%s: line %zu: %s", io_in_name(r->file), q->line, e->msg);
+    die_err(e);
+}
+
+/* Have all n texts ended? */
+static int
+has_ended(const struct written *t, size_t n)
+{
+    for (; n > 0 && t->end != GEN_GOES_ON; n--)
+        t = t->next;
+    return n == 0;
+}
+
+/* Write the line of a group that has ended: of t, or none if t is NULL. */
+static void
+write_line(struct many *r, const struct written *t, int proof)
 {
     struct buf line = { 0 };
 
-    while (r->first != NULL && r->first->end != GEN_GOES_ON) {
-        struct written *t = r->first;
-        char extra[40];
-
-        buf_clear(&line);
+    if (t != NULL)
         written_line(t, r->made, r->tok, &line);
-        if (t->proof) {
-            output_prove(r->output, line.p);
-        } else {
-            buf_addc(&line, '\n');
-            output_line(r->output, line.p, line.n);
-            r->texts++;
-            r->done += 1.0 / (double)t->prompt->params.n;
-        }
+    if (proof) {
+        output_prove(r->output, t != NULL ? line.p : "");
+    } else if (t != NULL) {
+        buf_addc(&line, '\n');
+        output_line(r->output, line.p, line.n);
+        r->texts++;
+    }
+    buf_release(&line);
+}
+
+/* Write the line of the n texts at the head of the queue, which have ended, and
+ * free them. */
+static void
+finish_group(struct many *r, size_t n)
+{
+    struct written *kept = r->first;
+    const struct prompt *q = kept->prompt;
+    const int proof = kept->proof;
+    const double share = (double)n / (double)q->params.n;
+    char extra[40];
+    struct err e;
+
+    if (r->best != NULL && best_choose(r->best, r->first, n, &kept, &e) < 0)
+        die_at(r, q, &e);
+    write_line(r, kept, proof);
+    for (; n > 0; n--) {
+        struct written *t = r->first;
+
         r->tokens += (double)t->ids.n;
-        snprintf(extra, sizeof extra, "%.0f tokens", r->tokens);
-        progress_at(r->done, extra);
         r->first = t->next;
-        r->last = r->first == NULL ? NULL : r->last;
         r->pending--;
         written_free(t);
     }
-    buf_release(&line);
+    r->last = r->first == NULL ? NULL : r->last;
+    r->done += proof ? 0.0 : share;
+    snprintf(extra, sizeof extra, "%.0f tokens", r->tokens);
+    progress_at(r->done, extra);
+}
+
+/* Write the groups that have ended, up to the first that has not. */
+static void
+write_ended(struct many *r)
+{
+    while (r->first != NULL && has_ended(r->first, group_size(r, r->first)))
+        finish_group(r, group_size(r, r->first));
 }
 
 /* ---- the engine ---- */
@@ -192,11 +295,8 @@ start_text(struct many *r, struct written *t)
 
     if (text_length(t) > r->longest)
         widen_engine(r, r->at_once, text_length(t));
-    if (gen_add(r->engine, &request, &e) != NULL)
-        return;
-    if (q->line > 0)
-        die(e.code, "%s: line %zu: %s", io_in_name(r->file), q->line, e.msg);
-    die_err(&e);
+    if (gen_add(r->engine, &request, &e) == NULL)
+        die_at(r, q, &e);
 }
 
 void
@@ -211,9 +311,9 @@ many_run(struct many *r)
     if (r->next != NULL)
         common_compare(r->packed, r->pool, r->next->ids.v, r->next->ids.n);
     /* The first prompts say how much memory texts need. */
-    while (r->pending < window && (t = next_text(r)) != NULL) {
+    while (r->pending < window && (t = next_group(r)) != NULL) {
         longest = text_length(t) > longest ? text_length(t) : longest;
-        queue_text(r, t);
+        queue_group(r, t);
     }
     if (r->pending > 0)
         widen_engine(r, r->pending < r->at_once ? r->pending : r->at_once,
@@ -223,9 +323,10 @@ many_run(struct many *r)
     while (r->pending > 0) {
         gen_step(r->engine);
         write_ended(r);
-        while (r->pending < window && (t = next_text(r)) != NULL) {
-            start_text(r, t);
-            queue_text(r, t);
+        while (r->pending < window && (t = next_group(r)) != NULL) {
+            for (struct written *one = t; one != NULL; one = one->next)
+                start_text(r, one);
+            queue_group(r, t);
         }
     }
     progress_end();

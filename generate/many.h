@@ -2,6 +2,7 @@
 #ifndef GENERATE_MANY_H
 #define GENERATE_MANY_H
 
+#include "best.h"
 #include "output.h"
 #include "prompts.h"
 #include "written.h"
@@ -17,7 +18,8 @@ struct many {
     struct prompts *prompts;
     const char *file; /* name of the prompts' file; NULL: none */
     struct output *output;
-    const json_t *made; /* object of made_with.h */
+    const json_t *made;        /* object of made_with.h */
+    struct best *best;         /* of --best-of; NULL: every text is written */
     const struct model *draft; /* NULL: none */
     size_t at_once, slice;     /* options of these names */
     size_t cache;              /* option --cache, bytes; 0: not given */
@@ -32,10 +34,10 @@ struct many {
     size_t choice;                /* number of the next text of `next` */
     struct written *first, *last; /* texts not yet written, in order */
     size_t pending;               /* number of texts not yet written */
-    struct written *before;       /* the text of the last line that the output
-                                    * already has, or NULL */
-    struct written *held;         /* the text to make after `before`, or NULL */
-    double done;                  /* prompts */
+    struct written *before;       /* the group (many.c) of the last line that
+                                    * the output already has, or NULL */
+    struct written *held; /* the group to make after `before`, or NULL */
+    double done;          /* prompts */
 };
 /* Dies on errors. */
 void many_run(struct many *r);

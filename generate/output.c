@@ -24,6 +24,8 @@ struct output {
     size_t lines;
     char *line; /* the line read last */
     size_t cap;
+    json_t *next;    /* that line; NULL: it is no JSON */
+    int waits;       /* 1: it is not known yet which text the line belongs to */
     struct buf last; /* the last complete line, without newline */
     int unproven;    /* 1: there are lines, but no FILE.options.json */
 };
@@ -50,14 +52,13 @@ output_open(const char *path, const json_t *made)
     return o;
 }
 
-/* Is line[n] an object with the members of `known`, except those that are set
- * when the text has been made? */
+/* Has the object j the members of `known`, except those that are set when the
+ * text has been made? */
 static int
-is_line_of(const char *line, size_t n, const json_t *known)
+is_line_of(const json_t *j, const json_t *known)
 {
     static const char *const later[] = { "model", "adapter", "template", "text",
-        "finish_reason", "tokens", "logprobs" };
-    json_t *j = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
+        "finish_reason", "tokens", "reward", "logprobs" };
     int same = json_is_object(j);
     const char *key;
     json_t *v;
@@ -70,29 +71,46 @@ is_line_of(const char *line, size_t n, const json_t *known)
             set |= strcmp(key, later[i]) == 0;
         same = same && (set || json_equal(json_object_get(j, key), v));
     }
-    json_decref(j);
     return same;
 }
 
-int
-output_has(struct output *o, const json_t *known)
+/* Read the next complete line, unless the last one waits.  0: there is none. */
+static int
+read_line(struct output *o)
 {
     ssize_t n;
 
-    if (o->had == NULL)
-        return 0;
-    n = getline(&o->line, &o->cap, o->had);
-    if (n > 0 && o->line[n - 1] == '\n') {
-        o->lines++;
-        o->whole += n;
-        if (!is_line_of(o->line, (size_t)n, known))
-            die(EX_USAGE,
-                "%s: line %zu: has another prompt or seed: repeat the "
-                "options of the first run, or give another file",
-                o->path, o->lines);
-        buf_clear(&o->last);
-        buf_add(&o->last, o->line, (size_t)n - 1);
+    if (o->waits)
         return 1;
+    n = getline(&o->line, &o->cap, o->had);
+    if (n <= 0 || o->line[n - 1] != '\n')
+        return 0;
+    o->lines++;
+    o->whole += n;
+    buf_clear(&o->last);
+    buf_add(&o->last, o->line, (size_t)n - 1);
+    json_decref(o->next);
+    o->next = json_loadb(o->line, (size_t)n, JSON_ALLOW_NUL, NULL);
+    o->waits = 1;
+    return 1;
+}
+
+enum output_answer
+output_look(struct output *o, const json_t *known, int gaps)
+{
+    if (o->had == NULL)
+        return OUTPUT_END;
+    if (read_line(o)) {
+        if (is_line_of(o->next, known)) {
+            o->waits = 0;
+            return OUTPUT_LINE;
+        }
+        if (gaps)
+            return OUTPUT_OTHER;
+        die(EX_USAGE,
+            "%s: line %zu: has another prompt or seed: repeat the options of "
+            "the first run, or give another file",
+            o->path, o->lines);
     }
     if (o->lines == 0)
         made_with_write(o->made, o->path);
@@ -102,18 +120,18 @@ output_has(struct output *o, const json_t *known)
         lseek(o->fd, o->whole, SEEK_SET) < 0)
         die(EX_SYS, "%s:", o->path);
     o->had = NULL;
-    return 0;
+    return OUTPUT_END;
 }
 
 /* Die if the file has lines of further texts. */
 static void
 refuse_more(struct output *o)
 {
-    if (o->had != NULL && getline(&o->line, &o->cap, o->had) > 0)
+    if (o->had != NULL && (o->waits || getline(&o->line, &o->cap, o->had) > 0))
         die(EX_USAGE,
             "%s: line %zu: belongs to none of the prompts: repeat the options "
             "of the first run, or give another file",
-            o->path, o->lines + 1);
+            o->path, o->lines + !o->waits);
 }
 
 const char *
@@ -154,6 +172,7 @@ output_close(struct output *o)
     if (o->path != NULL && (io_fsync(o->fd) < 0 || close(o->fd) != 0))
         die(EX_SYS, "%s:", o->path);
     buf_release(&o->last);
+    json_decref(o->next);
     free(o->line);
     free(o);
 }

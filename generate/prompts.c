@@ -100,6 +100,11 @@ read_record(struct prompts *p, struct prompt *q, struct err *e)
         e->code = EX_INPUT;
         return -1;
     }
+    if (p->from->same_n && q->params.n != p->from->params.n)
+        return err_set(e, EX_INPUT,
+            "n: the line asks for %zu texts, and --best-of for %zu: remove the "
+            "member, or leave the option out",
+            q->params.n, p->from->params.n);
     if (json_is_integer(index) && json_integer_value(index) >= 0)
         q->number = (uint64_t)json_integer_value(index);
     else if (js_get(q->record, "seed") != NULL)

@@ -1,5 +1,6 @@
 /* generate run: continue a prompt, the prompts of a file, or none. */
 #include "run.h"
+#include "best.h"
 #include "common.h"
 #include "made_with.h"
 #include "many.h"
@@ -25,6 +26,8 @@ struct run_args {
     struct tm day; /* parsed `date` */
     struct opt_list stop;
     size_t length, at_once, count, logprobs, cache, slice;
+    struct best best;
+    size_t best_of; /* 0: every text is kept */
     const struct opt *options;
 };
 
@@ -118,20 +121,41 @@ open_run_tokenizer(const struct run_args *a, const struct model *m)
 
 /* Write the texts of prompts, to --resume's file or standard output. */
 static void
-run_many(const struct run_args *a, struct many *many)
+run_many(struct run_args *a, struct many *many)
 {
     const struct made_from from = { a->model, a->how.adapter, a->template };
     json_t *made = made_with(&from, many->tok, a->options);
 
     many->made = made;
+    many->best = a->best_of > 0 ? &a->best : NULL;
     many->output = output_open(a->resume, made);
     many_run(many);
     output_close(many->output);
     json_decref(made);
 }
 
+/* Set the closing line, after `seconds`. */
 static void
-run_prompts(const struct run_args *a, const struct model *m,
+close_run(const struct run_args *a, const struct many *many, double seconds)
+{
+    const double speed = many->tokens / (seconds + 1e-9);
+
+    if (a->best_of == 0)
+        prog_closing("%.0f texts, %.0f tokens, %.1f tokens/s", many->texts,
+            many->tokens, speed);
+    else
+        prog_closing("prompts: %zu kept, %zu dropped, %.0f tokens, "
+                     "%.1f tokens/s",
+            a->best.kept, a->best.dropped, many->tokens, speed);
+    if (a->best.cut > 0)
+        note("prompts dropped because none of their texts ended within -n "
+             "tokens: %zu",
+            a->best.cut);
+    common_guessed(&many->stats);
+}
+
+static void
+run_prompts(struct run_args *a, const struct model *m,
     const struct packed *packed, struct pool *pool)
 {
     struct tokenizer *tok = open_run_tokenizer(a, m);
@@ -142,8 +166,9 @@ run_prompts(const struct run_args *a, const struct model *m,
         .template = a->template,
         .date = a->date != NULL ? &a->day : NULL,
         .count = a->count,
+        .same_n = a->best_of > 0,
         .params = { .most = a->length,
-            .n = 1,
+            .n = a->best_of > 0 ? a->best_of : 1,
             .seed = a->how.seed,
             .how = a->how.how,
             .logprobs = a->logprobs != OPT_NONE,
@@ -173,9 +198,7 @@ run_prompts(const struct run_args *a, const struct model *m,
         many.texts = 1.0;
         many.tokens = run_one(a, &many);
     }
-    prog_closing("%.0f texts, %.0f tokens, %.1f tokens/s", many.texts,
-        many.tokens, many.tokens / (clock_now() - start + 1e-9));
-    common_guessed(&many.stats);
+    close_run(a, &many, clock_now() - start);
     prompts_close(prompts);
     tok_free(tok);
 }
@@ -194,10 +217,19 @@ check_args(struct run_args *a)
             "give a prompt, such as 'Once upon a time', a file of prompts by "
             "--prompts, or --count for texts without a prompt");
     if (a->prompt != NULL &&
-        (a->resume != NULL || a->count != OPT_NONE || a->logprobs != OPT_NONE))
+        (a->resume != NULL || a->count != OPT_NONE || a->logprobs != OPT_NONE ||
+            a->best_of > 0))
         die(EX_USAGE,
-            "--resume, --count and --logprobs need a file: give the prompt by "
-            "--prompts");
+            "--resume, --count, --logprobs and --best-of need a file: give the "
+            "prompt by --prompts");
+    if (a->best.command != NULL && a->best_of == 0)
+        die(EX_USAGE,
+            "--reward: chooses one of several texts of a prompt: say how many "
+            "by --best-of");
+    if (a->best_of > 1 && a->how.how.temperature == 0.0)
+        warn("--best-of %zu: at temperature 0 the texts of a prompt are all "
+             "equal: give --temperature, such as 0.7",
+            a->best_of);
     if (a->date != NULL && date_parse(a->date, &a->day, &e) < 0)
         die_err(&e);
 }
@@ -211,6 +243,7 @@ run_main(int argc, char **argv)
         .at_once = 16,
         .count = OPT_NONE,
         .logprobs = OPT_NONE,
+        .best = { .seconds = 60.0 },
         .slice = GEN_SLICE };
     const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
                                        "continue prompts with this model"),
@@ -234,6 +267,14 @@ run_main(int argc, char **argv)
             "continue the interrupted run that wrote to this path"),
         OPT_SIZE(0, "logprobs", &a.logprobs, 0, PARAMS_TOP, "tokens",
             "write the log probability of each token, and of so many rivals"),
+        OPT_SIZE(0, "best-of", &a.best_of, 0, PARAMS_N, "texts",
+            "draw so many texts of each prompt and keep the best one at most "
+            "(0: keep every text)"),
+        OPT_STR(0, "reward", &a.best.command, "command",
+            "program that judges texts: JSON lines in, a line with a number or "
+            "null out for each"),
+        OPT_TIME(0, "reward-time", &a.best.seconds, 0.1, 1e9, "time",
+            "time that a reward program has, each time it is started"),
         MODEL_OPTIONS(&a.how), COMMON_OPTIONS(&a.how),
         SAMPLING_OPTIONS(&a.how.how),
         OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",

@@ -132,7 +132,8 @@ logprobs_object(const struct written *t, const struct tokenizer *tok)
 static void
 drop_stale(json_t *j)
 {
-    static const char *const stale[] = { "choice", "adapter", "template" };
+    static const char *const stale[] = { "choice", "adapter", "template",
+        "reward" };
 
     for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
         if (json_object_get(j, "finish_reason") != NULL)
@@ -182,6 +183,8 @@ written_line(const struct written *t, const json_t *made,
     json_object_set_new(j, "text", repaired(t->bytes.p, t->bytes.n));
     json_object_set_new(j, "finish_reason", json_string(ends[t->end]));
     json_object_set_new(j, "tokens", json_integer((json_int_t)t->ids.n));
+    if (t->reward > 0.0)
+        json_object_set_new(j, "reward", json_real(t->reward));
     if (t->prompt->params.logprobs)
         json_object_set_new(j, "logprobs", logprobs_object(t, tok));
     /* js_dumps would try to shorten each of many log probabilities */

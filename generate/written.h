@@ -15,6 +15,7 @@ struct written {
     size_t choice; /* which of the prompt's texts */
     int proof;     /* 1: the output has the text's line; the text is made again
                     * only to compare the two */
+    double reward; /* if best_choose has chosen the text */
     enum gen_reason end;
     struct tok_ids ids;
     struct buf bytes;

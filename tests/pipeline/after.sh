@@ -7,6 +7,7 @@ command -v bash >/dev/null || {
     done_testing
 }
 mkdir tree
+ln -s "$top/scripts" tree/scripts
 PATH=$BUILD/bin:$PATH
 convert -q "$top/tests/golden/gguf/chat.gguf" tree/model
 for i in 1 2 3 4 5 6 7 8; do
@@ -25,7 +26,7 @@ while n=$((n + 1)) && [ -f block.$n ]; do
     ok "the page: $(head -n 1 block.$n)" sh -c \
         'cd tree && timeout 100 bash -e -o pipefail ../sized'
 done
-equal 'blocks of commands' "$n" 6
+equal 'blocks of commands' "$n" 7
 for run in tuned adapter preferred rewarded own; do
     if [ "$(wc -l <tree/$run/metrics.tsv)" -ge 2 ]; then
         pass "the page trains $run"

@@ -63,6 +63,11 @@ status 2 'an unknown option is refused' agree --first-number </dev/null
 # --- programs that call it ---
 m=$top/tests/golden/gguf/f32-hf
 for i in 0 1 2 3 4 5; do printf '{"prompt": "the river %s"}\n' $i; done >p.jsonl
+# A text of at most one token at a low temperature agrees often.
+ok 'generate run keeps answers on which texts agree' generate run -q -m "$m" \
+    --prompts p.jsonl -n 2 --stop e --stop a --stop ' ' --temperature 0.5 \
+    --best-of 6 --reward "$top/scripts/agree"
+like 'the share of texts that agree is the reward' '"reward": (0\.[3-8]|1\.0)' out
 ok 'student grpo is paid for agreement' student grpo -q -o grpo -m "$m" \
     --reward "$top/scripts/agree --last-number" -B 4 --group 4 -n 4 --steps 1 \
     p.jsonl

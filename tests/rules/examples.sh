@@ -53,6 +53,9 @@ done
 echo '{"messages": [{"role": "user", "content": "Hi"}]}' >chats.jsonl
 echo '{"prompt": "2 + 2 =", "chosen": " 4", "rejected": " 5"}' >pairs.jsonl
 echo '{"prompt": "2 + 2 =", "answer": " 4"}' >sums.jsonl
+cp sums.jsonl questions.jsonl
+mkdir scripts
+cp "$top/scripts/agree" scripts
 cp corpus/en.jsonl text.jsonl
 evalppl -q -m M --protocol lm-eval -c 64 --token-losses losses.tsv text.jsonl >out ||
     fail 'losses of tokens'
