@@ -34,6 +34,19 @@ set_hash(json_t *j, const char *name, const char *path)
         path != NULL ? json_string(hash) : json_null());
 }
 
+/* Set j[name] to the hash of a file; path NULL: to null. */
+static void
+set_file_hash(json_t *j, const char *name, const char *path)
+{
+    char hash[33];
+    struct err e;
+
+    if (path != NULL && ckpt_hash(path, hash, &e) < 0)
+        die_err(&e);
+    json_object_set_new(j, name,
+        path != NULL ? json_string(hash) : json_null());
+}
+
 json_t *
 made_with(const struct made_from *from, const struct tokenizer *tok,
     const struct opt *options)
@@ -45,6 +58,8 @@ made_with(const struct made_from *from, const struct tokenizer *tok,
         json_object_del(j, aside[i]);
     set_hash(j, "model", from->model);
     set_hash(j, "adapter", from->adapter);
+    set_file_hash(j, "system", from->system);
+    set_file_hash(j, "like", from->like);
     tok_hash(tok, hash);
     json_object_set_new(j, "tokenizer", json_string(hash));
     chat_hash(from->model, from->template, hash);

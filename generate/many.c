@@ -54,6 +54,13 @@ free_group(struct written *t)
     }
 }
 
+static struct prompt *
+next_prompt(struct many *r)
+{
+    return r->draws != NULL ? r->draws->next(r->draws->ctx)
+                            : prompts_next(r->prompts);
+}
+
 /* The group of the output's last line, to be made again if the output has lines
  * but no FILE.options.json; else NULL. */
 static struct written *
@@ -115,7 +122,7 @@ next_group(struct many *r)
         struct written *one = new_group(r);
 
         if (r->choice == n) {
-            r->next = prompts_next(r->prompts);
+            r->next = next_prompt(r);
             r->choice = 0;
         }
         if (!pass_group(r, one))
@@ -170,11 +177,13 @@ write_line(struct many *r, const struct written *t, int proof)
 {
     struct buf line = { 0 };
 
-    if (t != NULL)
+    if (r->draws != NULL)
+        r->enough = !r->draws->judge(r->draws->ctx, t, &line);
+    else if (t != NULL)
         written_line(t, r->made, r->tok, &line);
     if (proof) {
-        output_prove(r->output, t != NULL ? line.p : "");
-    } else if (t != NULL) {
+        output_prove(r->output, line.n > 0 ? line.p : "");
+    } else if (line.n > 0) {
         buf_addc(&line, '\n');
         output_line(r->output, line.p, line.n);
         r->texts++;
@@ -206,7 +215,7 @@ finish_group(struct many *r, size_t n)
         written_free(t);
     }
     r->last = r->first == NULL ? NULL : r->last;
-    r->done += proof ? 0.0 : share;
+    r->done = r->draws != NULL ? r->texts : r->done + (proof ? 0.0 : share);
     snprintf(extra, sizeof extra, "%.0f tokens", r->tokens);
     progress_at(r->done, extra);
 }
@@ -215,7 +224,8 @@ finish_group(struct many *r, size_t n)
 static void
 write_ended(struct many *r)
 {
-    while (r->first != NULL && has_ended(r->first, group_size(r, r->first)))
+    while (!r->enough && r->first != NULL &&
+        has_ended(r->first, group_size(r, r->first)))
         finish_group(r, group_size(r, r->first));
 }
 
@@ -267,7 +277,7 @@ widen_engine(struct many *r, size_t texts, size_t longest)
 {
     struct gen_limits l;
 
-    while (r->engine != NULL && gen_step(r->engine) > 0)
+    while (r->engine != NULL && !r->enough && gen_step(r->engine) > 0)
         write_ended(r);
     free_engine(r);
     l = many_limits(r, texts, longest);
@@ -299,6 +309,30 @@ start_text(struct many *r, struct written *t)
         die_at(r, q, &e);
 }
 
+/* Free the engine and the texts that are not wanted any more. */
+static void
+drop_rest(struct many *r)
+{
+    free_engine(r);
+    free_group(r->first);
+    free_group(r->held);
+    if (r->next != NULL)
+        prompt_free(r->next);
+}
+
+static void
+begin_progress(struct many *r)
+{
+    if (r->draws == NULL) {
+        progress_begin("generating", (double)prompts_total(r->prompts),
+            "prompts");
+        return;
+    }
+    progress_begin("generating", (double)r->draws->total, "questions");
+    r->texts = r->done = (double)r->draws->had;
+    progress_from(r->done);
+}
+
 void
 many_run(struct many *r)
 {
@@ -306,8 +340,8 @@ many_run(struct many *r)
     struct written *t;
     size_t longest = 1;
 
-    progress_begin("generating", (double)prompts_total(r->prompts), "prompts");
-    r->next = prompts_next(r->prompts);
+    begin_progress(r);
+    r->next = next_prompt(r);
     if (r->next != NULL)
         common_compare(r->packed, r->pool, r->next->ids.v, r->next->ids.n);
     /* The first prompts say how much memory texts need. */
@@ -320,15 +354,16 @@ many_run(struct many *r)
             longest);
     for (t = r->first; t != NULL; t = t->next)
         start_text(r, t);
-    while (r->pending > 0) {
+    while (r->pending > 0 && !r->enough) {
         gen_step(r->engine);
         write_ended(r);
-        while (r->pending < window && (t = next_group(r)) != NULL) {
+        while (
+            !r->enough && r->pending < window && (t = next_group(r)) != NULL) {
             for (struct written *one = t; one != NULL; one = one->next)
                 start_text(r, one);
             queue_group(r, t);
         }
     }
     progress_end();
-    free_engine(r);
+    drop_rest(r);
 }

@@ -10,13 +10,27 @@
 #include "gen/engine.h"
 #include "model/packed.h"
 
+/* Another source of prompts than a struct prompts.  Their texts are judged
+ * before they are written. */
+struct many_draws {
+    size_t total; /* lines to be written; 0: it is not known */
+    size_t had;   /* lines that the output has already */
+    void *ctx;
+    /* The next prompt, or NULL.  The caller frees it. */
+    struct prompt *(*next)(void *ctx);
+    /* Append the line of a text that has ended, without newline, or nothing if
+     * the text is dropped.  Returns 0 once no further texts are wanted. */
+    int (*judge)(void *ctx, const struct written *t, struct buf *line);
+};
+
 struct many {
     const struct model *m;
     const struct packed *packed; /* NULL: products are exact */
     struct pool *pool;
     const struct tokenizer *tok;
     struct prompts *prompts;
-    const char *file; /* name of the prompts' file; NULL: none */
+    const struct many_draws *draws; /* used instead of `prompts` unless NULL */
+    const char *file;               /* name of the prompts' file; NULL: none */
     struct output *output;
     const json_t *made;        /* object of made_with.h */
     struct best *best;         /* of --best-of; NULL: every text is written */
@@ -34,6 +48,7 @@ struct many {
     size_t choice;                /* number of the next text of `next` */
     struct written *first, *last; /* texts not yet written, in order */
     size_t pending;               /* number of texts not yet written */
+    int enough;                   /* 1: no further texts are wanted */
     struct written *before;       /* the group (many.c) of the last line that
                                     * the output already has, or NULL */
     struct written *held; /* the group to make after `before`, or NULL */

@@ -95,6 +95,20 @@ read_line(struct output *o)
     return 1;
 }
 
+/* Begin to write after the complete lines, all of which were read. */
+static void
+end_reading(struct output *o)
+{
+    if (o->lines == 0)
+        made_with_write(o->made, o->path);
+    else
+        o->unproven = !made_with_compare(o->made, o->path);
+    if (ferror(o->had) || ftruncate(o->fd, o->whole) != 0 ||
+        lseek(o->fd, o->whole, SEEK_SET) < 0)
+        die(EX_SYS, "%s:", o->path);
+    o->had = NULL;
+}
+
 enum output_answer
 output_look(struct output *o, const json_t *known, int gaps)
 {
@@ -112,15 +126,21 @@ output_look(struct output *o, const json_t *known, int gaps)
             "the first run, or give another file",
             o->path, o->lines);
     }
-    if (o->lines == 0)
-        made_with_write(o->made, o->path);
-    else
-        o->unproven = !made_with_compare(o->made, o->path);
-    if (ferror(o->had) || ftruncate(o->fd, o->whole) != 0 ||
-        lseek(o->fd, o->whole, SEEK_SET) < 0)
-        die(EX_SYS, "%s:", o->path);
-    o->had = NULL;
+    end_reading(o);
     return OUTPUT_END;
+}
+
+const char *
+output_next(struct output *o)
+{
+    if (o->had == NULL)
+        return NULL;
+    if (read_line(o)) {
+        o->waits = 0;
+        return o->last.p;
+    }
+    end_reading(o);
+    return NULL;
 }
 
 /* Die if the file has lines of further texts. */

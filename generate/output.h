@@ -20,6 +20,10 @@ enum output_answer {
  * there and gaps is 0, or if lines are missing and FILE.options.json differs
  * from `made`.  Removes an incomplete line. */
 enum output_answer output_look(struct output *o, const json_t *known, int gaps);
+/* The next line that the file already has, without newline, for a caller that
+ * does not know all texts in order; valid until the next call.  NULL: there is
+ * none, as when output_look returns OUTPUT_END. */
+const char *output_next(struct output *o);
 /* Call it when output_look has returned OUTPUT_END, or there are no further
  * texts.
  * Returns NULL if the file had no lines, or FILE.options.json exists and equals

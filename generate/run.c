@@ -1,5 +1,6 @@
 /* generate run: continue a prompt, the prompts of a file, or none. */
 #include "run.h"
+#include "ask.h"
 #include "best.h"
 #include "common.h"
 #include "made_with.h"
@@ -22,7 +23,8 @@
 struct run_args {
     struct common how;
     const char *model, *tokenizer, *prompt, *prompts, *field, *template, *date,
-        *resume;
+        *resume, *system, *like;
+    int ask, harder;
     struct tm day; /* parsed `date` */
     struct opt_list stop;
     size_t length, at_once, count, logprobs, cache, slice;
@@ -119,17 +121,57 @@ open_run_tokenizer(const struct run_args *a, const struct model *m)
     return tok;
 }
 
-/* Write the texts of prompts, to --resume's file or standard output. */
-static void
-run_many(struct run_args *a, struct many *many)
+/* Are texts questions of users? */
+static int
+asks(const struct run_args *a)
 {
-    const struct made_from from = { a->model, a->how.adapter, a->template };
+    return a->ask || a->harder;
+}
+
+/* Write questions; p: prompts without --ask and --harder. */
+static void
+run_questions(const struct run_args *a, const struct prompts_from *p,
+    struct many *many)
+{
+    const struct ask_from from = { .harder = a->harder ? a->prompts : NULL,
+        .system = a->system,
+        .like = a->like,
+        .model = a->model,
+        .template = a->template,
+        .date = p->date,
+        .count = a->count,
+        .params = p->params,
+        .tok = p->tok,
+        .V = p->V,
+        .positions = p->positions,
+        .made = many->made };
+    struct ask *ask = ask_open(&from);
+
+    many->before = ask_resume(ask, many->output, a->resume);
+    many->draws = ask_draws(ask);
+    many_run(many);
+    ask_report(ask);
+    ask_close(ask);
+}
+
+/* Write the texts of prompts p, to --resume's file or standard output. */
+static void
+run_many(struct run_args *a, const struct prompts_from *p, struct many *many)
+{
+    const struct made_from from = { .model = a->model,
+        .adapter = a->how.adapter,
+        .template = a->template,
+        .system = a->system,
+        .like = a->like };
     json_t *made = made_with(&from, many->tok, a->options);
 
     many->made = made;
     many->best = a->best_of > 0 ? &a->best : NULL;
     many->output = output_open(a->resume, made);
-    many_run(many);
+    if (asks(a))
+        run_questions(a, p, many);
+    else
+        many_run(many);
     output_close(many->output);
     json_decref(made);
 }
@@ -178,7 +220,7 @@ run_prompts(struct run_args *a, const struct model *m,
         .tok = tok,
         .V = m->c.V,
         .positions = config_positions(&m->c) };
-    struct prompts *prompts = prompts_open(&from);
+    struct prompts *prompts = asks(a) ? NULL : prompts_open(&from);
     struct many many = { .m = packed != NULL ? packed_model(packed) : m,
         .packed = packed,
         .pool = pool,
@@ -193,14 +235,44 @@ run_prompts(struct run_args *a, const struct model *m,
     const double start = clock_now();
 
     if (a->prompt == NULL) {
-        run_many(a, &many);
+        run_many(a, &from, &many);
     } else {
         many.texts = 1.0;
         many.tokens = run_one(a, &many);
     }
     close_run(a, &many, clock_now() - start);
-    prompts_close(prompts);
+    if (prompts != NULL)
+        prompts_close(prompts);
     tok_free(tok);
+}
+
+/* Die if options do not go with --ask or --harder, or need one of them. */
+static void
+check_ask(const struct run_args *a)
+{
+    const char *how = a->ask ? "--ask" : "--harder";
+
+    if (!a->ask && (a->system != NULL || a->like != NULL))
+        die(EX_USAGE, "--system and --like are for --ask");
+    if (!asks(a))
+        return;
+    if (a->ask && a->harder)
+        die(EX_USAGE,
+            "--ask writes questions and --harder rewrites them: give one of "
+            "them");
+    if (a->prompt != NULL || (a->ask && a->prompts != NULL))
+        die(EX_USAGE, "%s takes no prompt%s", how,
+            a->ask ? "; show the model examples by --like" : " operand");
+    if (a->harder && a->prompts == NULL)
+        die(EX_USAGE, "--harder needs the questions: give them by --prompts");
+    if (a->ask && a->count == OPT_NONE)
+        die(EX_USAGE, "--ask needs --count, the number of questions");
+    if (a->ask && a->like == NULL && a->how.how.temperature == 0.0)
+        die(EX_USAGE,
+            "--ask needs a --temperature above 0, such as 1: at 0 all "
+            "questions are one");
+    if (a->stop.n > 0 || a->logprobs != OPT_NONE || a->best_of > 0)
+        die(EX_USAGE, "%s takes no --stop, --logprobs or --best-of", how);
 }
 
 static void
@@ -210,6 +282,7 @@ check_args(struct run_args *a)
 
     if (a->model == NULL)
         die(EX_USAGE, "give a model by -m; see generate run -h");
+    check_ask(a);
     if (a->prompt != NULL && a->prompts != NULL)
         die(EX_USAGE, "give a prompt or --prompts, not both");
     if (a->prompt == NULL && a->prompts == NULL && a->count == OPT_NONE)
@@ -258,6 +331,14 @@ run_main(int argc, char **argv)
             "standard input)"),
         OPT_STR(0, "field", &a.field, "field",
             "JSON field that holds the text"),
+        OPT_FLAG(0, "ask", &a.ask,
+            "write questions that a user might ask the model"),
+        OPT_STR(0, "system", &a.system, "file",
+            "text of the system's message, before all others"),
+        OPT_STR(0, "like", &a.like, "file",
+            "ask questions of the kind of these examples"),
+        OPT_FLAG(0, "harder", &a.harder,
+            "rewrite questions so that they are harder"),
         OPT_STR(0, "template", &a.template, "file",
             "chat template (default: the model's)"),
         OPT_STR(0, "date", &a.date, "date",

@@ -8,6 +8,7 @@ cat >excused <<'EOF'
 model what a program does with its model is its own: measure, cut, train
 output what a program writes is its own: a stream, a model, a report
 method what a method does is its command's own: remove parts, merge models
+system a person types it as a text in a chat, a pipeline keeps it in a file
 EOF
 
 # table COMMAND...: its options, as name, letter, value, sentence, command.
