@@ -554,12 +554,12 @@ first_line(struct unpack *u, const char **p, size_t *n, struct err *e)
         if (k <= 0 || documents_begin(*p, (size_t)k) == 0)
             return k < 0 ? -1 : 0;
         end = memchr(*p, '\n', (size_t)k);
-        if (end) {
-            *n = (size_t)(end - *p);
+        if (end || (size_t)k < want) {
+            *n = end ? (size_t)(end - *p) : (size_t)k;
             return documents_begin(*p, *n) > 0;
         }
         want = (size_t)k + 1 + (size_t)k / 2;
-    } while (want > (size_t)k && (size_t)k < HEAD_MAX);
+    } while ((size_t)k < HEAD_MAX);
     return 0;
 }
 

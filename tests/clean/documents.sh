@@ -77,6 +77,12 @@ sed '$d' same.docs >bad
 refused 'a file without its last line' 'bad: offset [0-9]+:.*break off'
 { cat same.docs; sed 1d same.docs; } >bad
 refused 'a file with lines behind the last' 'bad: offset [0-9]+:.*more follows'
+sed q same.docs | tr -d '\n' >bad
+refused 'a first line without an end' 'bad: offset [0-9]+: .*break off'
+printf '{"retort":"documents"' >bad
+refused 'a first line that breaks off' 'bad: offset 21: '
+printf '{"retort":"docu' >bad
+ok 'a text that begins like documents is a text' tokenize -q -t "$tok" -o f.s bad
 sed 's/"source":"en"/"source":"xx"/' same.docs >bad
 refused 'an unknown source' 'bad: offset [0-9]+: "source"'
 sed 's/,"key":"[^"]*"//' same.docs >bad
