@@ -6,19 +6,35 @@
 
 #include <stdlib.h>
 
+/* What is known of a conversation besides its ids. */
+struct conversation {
+    struct buf mask;
+    int cut; /* 1: its answer was cut off */
+};
+
 static void
-free_mask(void *mask)
+free_conversation(void *result)
 {
-    buf_release(mask);
-    free(mask);
+    struct conversation *v = result;
+
+    buf_release(&v->mask);
+    free(v);
 }
 
 const char *
 encoder_mask(const struct doc *d)
 {
-    const struct buf *mask = d->result;
+    const struct conversation *v = d->result;
 
-    return mask == NULL ? NULL : mask->p;
+    return v == NULL ? NULL : v->mask.p;
+}
+
+int
+encoder_cut(const struct doc *d)
+{
+    const struct conversation *v = d->result;
+
+    return v != NULL && v->cut;
 }
 
 static void
@@ -26,11 +42,13 @@ encode_conversation(const struct encoder *c, size_t worker, struct doc *d,
     const char *text, size_t n)
 {
     struct tok_ids ids = { d->ids.v, 0, d->ids.cap };
+    struct conversation *v =
+        d->result != NULL ? d->result : xcalloc(1, sizeof *v);
 
-    if (d->result == NULL)
-        d->result = xcalloc(1, sizeof(struct buf));
-    if (conversations_encode(c->chat, c->scratch[worker], text, n, &ids,
-            d->result, &d->e) < 0)
+    d->result = v;
+    v->cut = conversations_encode(c->chat, c->scratch[worker], text, n, &ids,
+        &v->mask, &d->e);
+    if (v->cut < 0)
         err_prefix(&d->e, "%s: offset %llu", d->from->name,
             (unsigned long long)d->at);
     d->ids = (struct doc_ids){ ids.v, ids.n, ids.cap };
@@ -83,7 +101,7 @@ encoder_begin(struct encoder *c, struct docs_opts *o)
     o->work = encode_doc;
     o->valid = valid_text;
     o->work_ctx = c;
-    o->free_result = free_mask;
+    o->free_result = free_conversation;
 }
 
 void

@@ -23,5 +23,7 @@ void encoder_release(struct encoder *c);
 /* Loss mask of a document: a byte for each id, 1: the id is to be learnt. NULL:
  * all are.  d owns it. */
 const char *encoder_mask(const struct doc *d);
+/* Does the document end in an answer that generate run cut off? */
+int encoder_cut(const struct doc *d);
 
 #endif

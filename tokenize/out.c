@@ -26,6 +26,7 @@ struct out_stream {
     struct docs_resume_key key_of_run;
     struct doc_cursor next; /* place after the last document gathered */
     int left;               /* 1: the reader has gone */
+    uint64_t cut;           /* documents with an answer that was cut off */
 };
 
 static enum dtype
@@ -149,8 +150,15 @@ out_stream_put(void *ctx, const struct doc *d, struct err *e)
     s->source[s->n] = (uint16_t)d->source;
     s->key[s->n++] = d->key;
     s->next = d->next;
+    s->cut += (uint64_t)encoder_cut(d);
     return s->ids.n >= MESSAGE || s->n == DOCS_MAX ? send_documents(s, e)
                                                    : s->left;
+}
+
+uint64_t
+out_stream_cut(const struct out_stream *s)
+{
+    return s->cut;
 }
 
 int

@@ -25,6 +25,8 @@ int out_stream_put(void *ctx, const struct doc *d, struct err *e);
 int out_stream_end(struct out_stream *s, int ok, const char *why,
     struct err *e);
 void out_stream_close(struct out_stream *s);
+/* Number of documents put that end in an answer that was cut off. */
+uint64_t out_stream_cut(const struct out_stream *s);
 
 /* Write ids as decimal numbers, a line for each document; ctx: FILE *. */
 int out_ids_put(void *ctx, const struct doc *d, struct err *e);

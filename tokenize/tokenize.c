@@ -83,6 +83,7 @@ job_stream(const struct inputs *in, const struct tokenizer *t)
     struct docs_sums sums;
     struct err e, other;
     struct out_stream *s;
+    uint64_t cut;
     int k;
 
     resume_stream(in, t, &from);
@@ -103,9 +104,15 @@ job_stream(const struct inputs *in, const struct tokenizer *t)
     }
     if (k == 0)
         k = out_stream_end(s, 1, NULL, &e);
+    cut = out_stream_cut(s);
     out_stream_close(s);
     if (k < 0)
         die_err(&e);
+    if (cut > 0)
+        warn("%" PRIu64 " of %" PRIu64 " answers were cut off (finish_reason "
+             "length), and will be learnt with an end: drop these lines, or "
+             "write answers with a greater -n",
+            cut, sums.docs);
     finish_tokenize(&sums);
 }
 

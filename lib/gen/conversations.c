@@ -2,6 +2,7 @@
 #include "gen/conversations.h"
 
 #include "format/json.h"
+#include "gen/dialogue.h"
 #include "text/unicode_nfc.h"
 
 #include <string.h>
@@ -270,13 +271,34 @@ learn_completion(const struct conversations *c, struct tok_scratch *s,
     return 0;
 }
 
+/* Encode messages of which the last is a text of generate run.  A template
+ * without marks still tells a prompt from what follows it. */
+static int
+learn_answer(const struct conversations *c, struct tok_scratch *s,
+    json_t *messages, struct chat_options *o, struct tok_ids *ids,
+    struct buf *mask, struct err *e)
+{
+    const size_t last = json_array_size(messages) - 1;
+    json_t *answer;
+    int r;
+
+    if (c->training != NULL || c->own == NULL)
+        return training_ids(c, s, messages, o, ids, mask, e);
+    answer = json_pack("[O]", json_array_get(messages, last));
+    json_array_remove(messages, last);
+    r = learn_completion(c, s, messages, answer, o, ids, mask, e);
+    json_decref(answer);
+    return r;
+}
+
 int
 conversations_encode(const struct conversations *c, struct tok_scratch *s,
     const char *record, size_t n, struct tok_ids *ids, struct buf *mask,
     struct err *e)
 {
     json_t *j = js_parse(record, n, e), *parsed = NULL;
-    const json_t *messages = json_object_get(j, "messages");
+    const int answer = j != NULL && dialogue_answer(j);
+    json_t *messages = json_object_get(j, "messages");
     const json_t *prompt = json_object_get(j, "prompt");
     const json_t *completion = json_object_get(j, "completion");
     struct chat_options o = { .now = c->date };
@@ -286,6 +308,8 @@ conversations_encode(const struct conversations *c, struct tok_scratch *s,
     buf_clear(mask);
     if (r < 0)
         ;
+    else if (messages != NULL && answer)
+        r = learn_answer(c, s, messages, &o, ids, mask, e);
     else if (messages != NULL)
         r = training_ids(c, s, messages, &o, ids, mask, e);
     else if (prompt != NULL && completion != NULL)
@@ -297,6 +321,8 @@ conversations_encode(const struct conversations *c, struct tok_scratch *s,
         r = err_set(e, EX_INPUT,
             "the conversation has nothing to learn: the assistant says "
             "nothing");
+    if (r == 0 && answer)
+        r = strcmp(js_text_of(j, "finish_reason"), "length") == 0;
     json_decref(parsed);
     json_decref(j);
     return r;

@@ -35,10 +35,14 @@ void conversations_close(struct conversations *c);
  * - {prompt, completion}, two lists of messages or two texts: train on the
  *   completion, from the first token on in which prompt and completion together
  *   differ from the prompt alone.
+ * - a line of generate run, see dialogue_answer: its text is the assistant's
+ *   last message, or the completion.  If the template marks nothing, its
+ *   messages are the prompt, and the text is the completion.
  * Optional members: tools, chat_template_kwargs.
  * ids is overwritten; mask gets a byte for each id: 1: train on the id.
- * 0; -1 and *e (EX_INPUT): the record is none of these, the template refuses
- * it, or no token is trained on; EX_USAGE: the template asks for the date.
+ * 0; 1: the same, and generate run cut the text off (finish_reason length); -1
+ * and *e (EX_INPUT): the record is none of these, the template refuses it, or
+ * no token is trained on; EX_USAGE: the template asks for the date.
  */
 int conversations_encode(const struct conversations *c, struct tok_scratch *s,
     const char *record, size_t n, struct tok_ids *ids, struct buf *mask,

@@ -51,6 +51,7 @@ for m in S T model; do
 END
 done
 echo '{"messages": [{"role": "user", "content": "Hi"}]}' >chats.jsonl
+cp chats.jsonl questions.jsonl
 echo '{"prompt": "2 + 2 =", "chosen": " 4", "rejected": " 5"}' >pairs.jsonl
 echo '{"prompt": "2 + 2 =", "answer": " 4"}' >sums.jsonl
 cp sums.jsonl questions.jsonl

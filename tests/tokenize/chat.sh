@@ -44,6 +44,48 @@ ok 'ids of conversations are printed' tokenize -q -t m --chat --ids c.jsonl
 cp out ids
 equal 'each conversation has a line of ids' "$(wc -l <ids)" 3
 
+# --- lines of generate run ---
+# Each line of `run` says the same as that of `told`.
+cat >run.jsonl <<'END'
+{"messages": [{"role": "user", "content": "Hi"}], "asked": {"seed": 1}, "prompt": "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n", "index": 0, "seed": 0, "text": "Hello.", "finish_reason": "eos", "tokens": 2}
+{"prompt": "The cat ", "index": 1, "seed": 0, "text": "sat.", "finish_reason": "stop", "tokens": 2}
+{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}], "text": "another text"}
+{"prompt": "The cat ", "completion": "sat.", "text": "another text"}
+END
+cat >told.jsonl <<'END'
+{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}
+{"prompt": "The cat ", "completion": "sat."}
+{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
+{"prompt": "The cat ", "completion": "sat."}
+END
+dumped() { # FILE: the ids and masks of its documents
+    tokenize -q -t m --chat --lang x "$1" -o s &&
+        shard write -q -f -o "$1.d" s &&
+        stream -q "$1.d" -B 1 -T 32 --no-shuffle -o rows &&
+        shard dump --values 99 rows | grep -Ev 'key|cursor|chain' >"$1.dump"
+}
+ok 'texts of generate run are conversations' dumped run.jsonl
+ok 'the same conversations are told' dumped told.jsonl
+same 'a text of generate run is the answer to its prompt' run.jsonl.dump told.jsonl.dump
+sed 's/"eos"/"length"/' run.jsonl >cut.jsonl
+ok 'an answer that was cut off is taken' tokenize -t m --chat cut.jsonl -o s
+like 'a warning counts the answers that were cut off' \
+    '^tokenize: 1 of 4 answers were cut off' err
+ok 'whole answers are taken' tokenize -t m --chat run.jsonl -o s
+unlike 'whole answers have no warning' 'cut off' err
+sed 1q run.jsonl >one.jsonl
+echo '{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}' >nomarks.jinja
+echo '{"prompt": [{"role": "user", "content": "Hi"}], "completion": [{"role": "assistant", "content": "Hello."}]}' >two.jsonl
+for f in one two; do
+    ok "a template without marks takes a completion: $f" \
+        tokenize -q -t m --lang x --chat --template nomarks.jinja $f.jsonl -o $f.s
+    shard dump --values 99 $f.s | grep -Ev 'key|cursor|chain' >$f.dump
+done
+same 'the answer is the completion for a template without marks' one.dump two.dump
+
 # --- what is refused ---
 wrong() { # WHAT STATUS WORDS RECORD
     printf '%s\n%s\n' "$(sed 1q c.jsonl)" "$4" >bad.jsonl
