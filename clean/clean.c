@@ -20,8 +20,7 @@ static struct input_opts input = DOCS_INPUT_DEFAULTS;
 static struct docs_opts reading = DOCS_DEFAULTS;
 static const struct docs_progress progress = { progress_begin, progress_from,
     progress_at, progress_end };
-static struct cleaning_opts cleaning = { .mem = (size_t)256 << 20,
-    .exclude_words = EXCLUDE_WORDS };
+static struct cleaning_opts cleaning = { .mem = (size_t)256 << 20 };
 static int nfc, controls, romanian, stats, format;
 
 /* Options that do not change which documents are written, or whose effect is
@@ -56,6 +55,42 @@ check_clean_options(void)
     cleaning.repair = (nfc ? REPAIR_NFC : 0u) |
         (controls ? REPAIR_CONTROLS : 0u) | (romanian ? REPAIR_ROMANIAN : 0u);
     return langs;
+}
+
+/* Are the inputs conversations?  Refuses other inputs beside them, and options
+ * that they cannot have. */
+static int
+check_conversations(const struct inputs *in)
+{
+    const struct {
+        int is;
+        const char *name;
+    } no[] = { { cleaning.repair != 0,
+                   "--nfc, --strip-controls and --romanian" },
+        { cleaning.boilerplate > 0, "--boilerplate" },
+        { input.lang_field != NULL, "--lang-field" },
+        { resume_dir != NULL, "--resume" } };
+    size_t n = 0, other = in->n;
+
+    for (size_t i = 0; i < in->n; i++) {
+        n += (size_t)in->v[i].conversations;
+        if (!in->v[i].conversations && (in->v[i].size > 0 || !in->v[i].path))
+            other = i;
+    }
+    if (n == 0)
+        return 0;
+    if (other < in->n)
+        die(EX_INPUT,
+            "%s: does not begin with a conversation as other inputs do: clean "
+            "it apart",
+            input_name(&in->v[other]));
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        if (no[i].is)
+            die(EX_USAGE,
+                "%s: holds conversations, whose records are written as they "
+                "are: leave out %s",
+                input_name(&in->v[0]), no[i].name);
+    return 1;
 }
 
 /* Check that the run to be resumed had the same input and options, set
@@ -154,9 +189,10 @@ main(int argc, char **argv)
         OPT_LIST(0, "exclude", &cleaning.exclude, "file",
             "drop texts that share words in a row with this file's held-out "
             "texts"),
-        OPT_SIZE(0, "exclude-words", &cleaning.exclude_words, 1, EXCLUDE_MOST,
+        OPT_SIZE(0, "exclude-words", &cleaning.exclude_words, 0, EXCLUDE_MOST,
             "n",
-            "number of shared words in a row for which --exclude drops a text"),
+            "number of shared words in a row for which --exclude drops a text "
+            "(0: 13, and 8 in a question)"),
         OPT_GROUP("reports"),
         OPT_STR(0, "dropped", &cleaning.dropped, "file",
             "write what was dropped, and why, as JSONL"),
@@ -166,6 +202,7 @@ main(int argc, char **argv)
         OPT_ENUM(0, "format", &format, stats_formats, "name",
             "form of the output"),
         OPT_END };
+    const char *const text_field = reading.field;
     const uint64_t defaults = opt_digest(opts, aside);
     char **operand = opt_parse(argc, argv, opts,
         "clean text and drop duplicates", "[file ...]", 0, -1, NULL);
@@ -181,8 +218,10 @@ main(int argc, char **argv)
     if (reading.limit.split) /* else --max-doc only refuses documents */
         options ^= reading.limit.most;
     langs = check_clean_options();
+    input.conversations = reading.field == text_field && !input.wiki;
     if (inputs_list(&in, operand, &input, &e) < 0)
         die_err(&e);
+    cleaning.conversations = reading.whole = check_conversations(&in);
     c = cleaning_new(&cleaning, langs, &in, &reading, &e);
     if (!c)
         die_err(&e);

@@ -1,6 +1,7 @@
 /* Cleaning; see cleaning.h. */
 #include "cleaning.h"
 #include "boilerplate.h"
+#include "conversation.h"
 #include "lang.h"
 #include "text_file.h"
 
@@ -31,6 +32,7 @@ struct verdict {
     struct buf keys;  /* from duplicates_scan */
     struct buf lines; /* from boilerplate_scan */
     struct repair_counts repair;
+    struct conversation said; /* if cleaning_opts.conversations */
 };
 
 struct cleaning {
@@ -73,7 +75,29 @@ free_verdict(void *result)
 
     buf_release(&v->keys);
     buf_release(&v->lines);
+    conversation_release(&v->said);
     free(v);
+}
+
+/* Does the text, or a message of a conversation, share a gram with held-out
+ * text?  1: v->hit is set, with places in the text. */
+static int
+is_held_out(const struct cleaning *c, struct clean_worker *w, const char *text,
+    size_t n, struct verdict *v)
+{
+    if (!c->o.conversations)
+        return exclude_find(c->exclude, &w->words, text, n, 0, &v->hit);
+    for (size_t i = 0; i < v->said.n; i++) {
+        const struct conversation_part *p = &v->said.part[i];
+
+        if (exclude_find(c->exclude, &w->words, text + p->from, p->to - p->from,
+                p->asks, &v->hit)) {
+            v->hit.from += p->from;
+            v->hit.to += p->from;
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Apply the rules that need no other document, and set the keys by which
@@ -84,13 +108,36 @@ judge_text(const struct cleaning *c, struct clean_worker *w, const char *text,
 {
     buf_clear(&v->keys);
     v->reason = rules_judge(&c->o.rules, w->gopher, text, n, &v->value);
-    if (v->reason == R_NONE && c->exclude &&
-        exclude_find(c->exclude, &w->words, text, n, &v->hit)) {
+    if (v->reason == R_NONE && c->exclude && is_held_out(c, w, text, n, v)) {
         v->reason = R_EXCLUDED;
         v->value = (double)v->hit.words;
     }
     if (v->reason == R_NONE && c->duplicates)
         duplicates_scan(c->duplicates, &w->words, c->fold, text, n, &v->keys);
+}
+
+/* The text that is judged: the document's, or what the conversation says. */
+static const char *
+judged_text(const struct cleaning *c, const struct doc *d, size_t *n)
+{
+    const struct verdict *v = d->result;
+
+    *n = c->o.conversations ? v->said.text.n : d->text.n;
+    return c->o.conversations ? v->said.text.p : d->text.p;
+}
+
+static int
+read_conversation(const struct cleaning *c, struct doc *d, struct verdict *v)
+{
+    int bad = conversation_read(&v->said, d->text.p, d->text.n, &d->e);
+
+    if (bad == 0 && v->said.has_source && c->langs.n > 0)
+        bad = err_set(&d->e, EX_INPUT,
+            "the record has a member source, which --lang auto would write: "
+            "leave --lang out, or rename the member");
+    return bad < 0
+        ? err_prefix(&d->e, "%s: offset %" PRIu64, d->from->name, d->at)
+        : 0;
 }
 
 /* Repair and judge a text: `work` of struct docs_opts. */
@@ -106,7 +153,9 @@ examine(void *ctx, size_t worker, struct doc *d, const char *text, size_t n)
     doc_keep_text(d, text, n);
     if (w->repair)
         repair_trim(w->repair);
-    text = d->text.p;
+    if (c->o.conversations && read_conversation(c, d, v) < 0)
+        return;
+    text = judged_text(c, d, &n);
     if (n > 0 && c->langs.n > 0)
         d->source = langs_detect(&c->langs, text, n);
     if (c->boilerplate)
@@ -185,6 +234,28 @@ drop_document(struct cleaning *c, const struct doc *d, const struct verdict *v,
         reason_name(v->reason), v->value, text, n, e);
 }
 
+/* Append the record of a conversation as it was read; with --lang auto its
+ * language becomes the last member. */
+static void
+put_record(const struct cleaning *c, struct buf *line, const struct doc *d)
+{
+    size_t n = d->text.n;
+
+    while (n > 0 && d->text.p[n - 1] != '}')
+        n--;
+    if (c->langs.n == 0) {
+        buf_add(line, d->text.p, n);
+    } else {
+        const char *name = c->in->source[d->source];
+
+        buf_add(line, d->text.p, n - 1);
+        buf_adds(line, ", \"source\": ");
+        documents_string(line, name, strlen(name));
+        buf_addc(line, '}');
+    }
+    buf_addc(line, '\n');
+}
+
 static int
 keep_document(struct cleaning *c, const struct doc *d, const char *text,
     size_t n, struct err *e)
@@ -204,7 +275,10 @@ keep_document(struct cleaning *c, const struct doc *d, const char *text,
     }
     if (!f->open)
         return 0;
-    documents_put(&f->line, d, c->in->source[d->source], text, n);
+    if (c->o.conversations)
+        put_record(c, &f->line, d);
+    else
+        documents_put(&f->line, d, c->in->source[d->source], text, n);
     return text_file_flush(f, e);
 }
 
@@ -243,8 +317,8 @@ put_cleaned(void *ctx, const struct doc *d, struct err *e)
 {
     struct cleaning *c = ctx;
     struct verdict *v = d->result;
-    const char *text = d->text.p;
-    size_t n = d->text.n;
+    size_t n;
+    const char *text = judged_text(c, d, &n);
 
     if (!d->before) {
         c->repaired.nfc += v->repair.nfc;
@@ -296,13 +370,13 @@ open_exclude(struct cleaning *c, const struct docs_opts *run, struct err *e)
     const struct cleaning_opts *o = &c->o;
 
     if (o->exclude.n == 0)
-        return o->exclude_report || o->exclude_words != EXCLUDE_WORDS
+        return o->exclude_report || o->exclude_words > 0
             ? err_set(e, EX_USAGE,
                   "--exclude-words and --exclude-report belong to --exclude: "
                   "give its file too")
             : 0;
-    c->exclude =
-        exclude_new(&o->exclude, o->exclude_words, c->in, run, c->fold, e);
+    c->exclude = exclude_new(&o->exclude, o->exclude_words, o->conversations,
+        c->in, run, c->fold, e);
     if (!c->exclude || text_file_begin(&c->report, o->exclude_report, e) < 0)
         return -1;
     if (c->report.open)
@@ -400,6 +474,8 @@ cleaning_head(struct cleaning *c, const struct documents_run *run)
 {
     const struct documents_run whole = { run->options, run->inputs, { 0 } };
 
+    if (c->o.conversations)
+        return;
     if (c->documents.open)
         documents_put_head(&c->documents.line, c->in, run);
     if (c->held.open) /* this file is always written anew */
@@ -416,7 +492,7 @@ note_excluded(const struct cleaning *c)
             buf_addf(&b, "%s %s %" PRIu64, b.n > 0 ? "," : "", c->in->source[i],
                 c->stats.source[i].excluded);
     if (c->exclude)
-        note("share %zu words with held-out text:%s", c->o.exclude_words,
+        note("share %zu words with held-out text:%s", exclude_words(c->exclude),
             b.n > 0 ? b.p : " none");
     buf_release(&b);
 }
@@ -470,9 +546,9 @@ cleaning_end(struct cleaning *c, struct err *e)
 
     note_repairs(c);
     note_dropped(c);
-    if (c->held.open)
+    if (c->held.open && !c->o.conversations)
         documents_put_end(&c->held.line);
-    if (c->documents.open)
+    if (c->documents.open && !c->o.conversations)
         documents_put_end(&c->documents.line);
     for (size_t i = 0; i < sizeof f / sizeof *f; i++)
         if (text_file_end(f[i], e) < 0)

@@ -1,7 +1,8 @@
 /*
  * Cleaning of documents.  Threads repair and judge texts.  Then, in the order
  * of the input, duplicates and boilerplate are found, and each document is
- * written, held out or dropped.
+ * written, held out or dropped.  A conversation is judged by what it says
+ * (conversation.h), and its record is written as it is.
  */
 #ifndef CLEAN_CLEANING_H
 #define CLEAN_CLEANING_H
@@ -27,6 +28,7 @@ struct cleaning_opts {
     const char *exclude_report; /* file, or NULL */
     const char *output;         /* file; NULL or "-": standard output */
     int count;                  /* --stats: count, write no documents */
+    int conversations;          /* 1: all input is records of conversations */
 };
 
 struct cleaning;

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define LEAST 8 /* words; shorter texts are ignored */
+#define WORDS 13 /* words of a gram, by default */
+#define LEAST 8  /* words; shorter texts are ignored */
+#define ASKED 5  /* words; shorter texts are not looked for within questions */
 #define DOC \
     ((size_t)64 << 20) /* held-out documents may have at least these bytes */
 #define RING 128       /* > EXCLUDE_MOST, a power of two */
@@ -33,8 +35,10 @@ struct grams {
 };
 
 struct exclude {
-    size_t n;     /* words of a gram */
-    size_t least; /* fewest words of a text */
+    size_t n;      /* words of a gram */
+    size_t asked;  /* words of a gram in questions */
+    size_t least;  /* fewest words of a text that is looked for in others */
+    int questions; /* 1: shorter texts are kept, to compare questions with */
     const struct fold *fold;
     struct words words;
     uint64_t *word; /* [nword] hashes of the words of all texts */
@@ -47,6 +51,8 @@ struct exclude {
     struct grams of_any; /* grams that a document must not contain */
     struct grams whole;  /* texts that a document must not consist of: all runs
                           * of `least` to n - 1 words */
+    struct grams few;    /* texts of fewer than `least` words, which a question
+                          * must not be; those of ASKED words, not contain */
     /* Bloom filter (one hash) of the first `least` words of the grams in
      * of_any: most positions of a document need only this lookup. */
     uint64_t *begins;
@@ -160,6 +166,11 @@ index_text(struct exclude *x, size_t text)
 
     for (size_t i = 0; i < n; i++) {
         push_word(&t, x->word[begin + i], 0);
+        if (n < x->least) {
+            if (t.n == n)
+                put_gram(x, &x->few, &t, n, begin);
+            continue;
+        }
         if (t.n >= x->least) {
             uint64_t mask, *bits = begin_bit(x, &t, &mask);
 
@@ -176,11 +187,15 @@ static void
 index_all(struct exclude *x)
 {
     unsigned char is_length[EXCLUDE_MOST + 1] = { 0 };
-    size_t any = 0, whole = 0;
+    size_t any = 0, whole = 0, few = 0;
 
     for (size_t i = 0; i < x->ntext; i++) {
         const size_t n = words_of(x, i);
 
+        if (n < x->least) {
+            few++;
+            continue;
+        }
         any += n < x->n ? 1 : n - x->n + 1;
         is_length[n < x->n ? n : x->n] = 1;
         for (size_t m = x->least; m < x->n && m <= n; m++)
@@ -196,11 +211,12 @@ index_all(struct exclude *x)
     x->begins = xtable((size_t)1 << x->begin_bits, sizeof *x->begins, 0);
     grams_new(&x->of_any, any);
     grams_new(&x->whole, whole);
+    grams_new(&x->few, few);
     for (size_t i = 0; i < x->ntext; i++)
         index_text(x, i);
 }
 
-/* Add a text of document d, unless it is too short. */
+/* Add a text of document d, unless it has no word or is too short. */
 static int
 add_held(struct exclude *x, const struct doc *d, const char *p, size_t n,
     struct err *e)
@@ -218,9 +234,11 @@ add_held(struct exclude *x, const struct doc *d, const char *p, size_t n,
             UINT32_MAX);
     if (x->nword - begin < x->least) {
         x->nshort += x->nword > begin;
-        x->nword = begin;
-        return 0;
+        if (!x->questions)
+            x->nword = begin;
     }
+    if (x->nword == begin)
+        return 0;
     if (x->nname == 0 || strcmp(x->name[x->nname - 1], d->from->name) != 0) {
         x->name = xgrow(x->name, x->nname, &x->capname, sizeof *x->name);
         x->name[x->nname++] = xstrdup(d->from->name);
@@ -279,30 +297,34 @@ read_held_out(struct exclude *x, const struct opt_list *files,
 }
 
 struct exclude *
-exclude_new(const struct opt_list *files, size_t n, const struct inputs *in,
-    const struct docs_opts *run, const struct fold *fold, struct err *e)
+exclude_new(const struct opt_list *files, size_t n, int questions,
+    const struct inputs *in, const struct docs_opts *run,
+    const struct fold *fold, struct err *e)
 {
     struct exclude *x = xcalloc(1, sizeof *x);
     int bad;
 
-    x->n = n;
-    x->least = n < LEAST ? n : LEAST;
+    x->n = n > 0 ? n : WORDS;
+    x->asked = n > 0 ? n : LEAST;
+    x->least = x->n < LEAST ? x->n : LEAST;
+    x->questions = questions;
     x->fold = fold;
     x->power[0] = 1;
-    for (size_t i = 1; i <= n; i++)
+    for (size_t i = 1; i <= x->n; i++)
         x->power[i] = x->power[i - 1] * BASE;
     bad = read_held_out(x, files, in, run, e);
     if (bad == 0 && x->ntext == 0)
         bad = err_set(e, EX_INPUT,
             "--exclude: %s%s: no text of %zu words or more", files->v[0],
-            files->n > 1 ? ", ..." : "", x->least);
+            files->n > 1 ? ", ..." : "", questions ? 1 : x->least);
     if (bad) {
         exclude_free(x);
         return NULL;
     }
     if (x->nshort > 0)
-        note("--exclude: %zu texts of fewer than %zu words are not looked for",
-            x->nshort, x->least);
+        note("--exclude: %zu texts of fewer than %zu words are %s", x->nshort,
+            x->least,
+            questions ? "looked for in questions alone" : "not looked for");
     index_all(x);
     vnote("--exclude: %zu texts of %zu words", x->ntext, x->nword);
     return x;
@@ -321,8 +343,15 @@ exclude_free(struct exclude *x)
     free(x->begins);
     free(x->of_any.slot);
     free(x->whole.slot);
+    free(x->few.slot);
     words_release(&x->words);
     free(x);
+}
+
+size_t
+exclude_words(const struct exclude *x)
+{
+    return x->n;
 }
 
 uint64_t
@@ -371,9 +400,23 @@ find_any_gram(const struct exclude *x, struct tail *t, struct exclude_hit *hit)
     return 0;
 }
 
+/* As find_any_gram, for grams that a question must not contain. */
+static int
+find_asked(const struct exclude *x, const struct tail *t,
+    struct exclude_hit *hit)
+{
+    if (x->asked < x->n && x->asked <= t->n &&
+        find_gram(x, &x->whole, t, x->asked, hit))
+        return 1;
+    for (size_t m = ASKED; m < x->least && m <= t->n; m++)
+        if (find_gram(x, &x->few, t, m, hit))
+            return 1;
+    return 0;
+}
+
 int
 exclude_find(const struct exclude *x, struct words *w, const char *text,
-    size_t n, struct exclude_hit *hit)
+    size_t n, int asks, struct exclude_hit *hit)
 {
     struct tail t;
     uint64_t hash;
@@ -383,11 +426,12 @@ exclude_find(const struct exclude *x, struct words *w, const char *text,
     words_begin(w, x->fold, text, n);
     while (words_next(w, &hash)) {
         push_word(&t, hash, (size_t)((const char *)w->p - text));
-        if (find_any_gram(x, &t, hit))
+        if (find_any_gram(x, &t, hit) || (asks && find_asked(x, &t, hit)))
             return 1;
     }
-    return t.n >= x->least && t.n < x->n &&
-        find_gram(x, &x->whole, &t, t.n, hit);
+    if (t.n < x->least)
+        return asks && t.n > 0 && find_gram(x, &x->few, &t, t.n, hit);
+    return t.n < x->n && find_gram(x, &x->whole, &t, t.n, hit);
 }
 
 const char *

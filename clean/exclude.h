@@ -7,6 +7,10 @@
  * longer held-out text of fewer than n words is one gram.  A document of fewer
  * than n words is excluded if a held-out text contains all of it.  Grams are
  * compared word by word, by the words' 64-bit hashes.
+ *
+ * A question is short, and may be shorter than n words.  So by default n is 8
+ * in questions.  A question is also excluded if it contains a held-out text of
+ * 5 words or more, or if its words are those of a held-out text, however few.
  */
 #ifndef CLEAN_EXCLUDE_H
 #define CLEAN_EXCLUDE_H
@@ -16,18 +20,21 @@
 
 #include "cli/opt.h"
 
-#define EXCLUDE_WORDS 13
 #define EXCLUDE_MOST 100
 
 struct exclude;
 /* Read the held-out files with the options of *in and *run, but documents of up
  * to 64 MiB in any case.  Each string of a JSONL record, at any depth, is a
- * text of its own.  n: words of a gram, 1 to EXCLUDE_MOST.  fold must outlive
- * the result.  NULL and *e: as docs_run; EX_INPUT: no text has enough words. */
+ * text of its own.  n: words of a gram, 1 to EXCLUDE_MOST; 0: 13, and 8 in
+ * questions.  questions: 1: there will be questions, so keep short texts too.
+ * fold must outlive the result.  NULL and *e: as docs_run; EX_INPUT: no text has enough words. */
 struct exclude *exclude_new(const struct opt_list *files, size_t n,
-    const struct inputs *in, const struct docs_opts *run,
+    int questions, const struct inputs *in, const struct docs_opts *run,
     const struct fold *fold, struct err *e);
 void exclude_free(struct exclude *x);
+
+/* Words of a gram, but in questions. */
+size_t exclude_words(const struct exclude *x);
 
 /* Hash (XXH3-64) of n, of the words of all held-out texts, and of the indices
  * at which these texts begin. */
@@ -39,11 +46,11 @@ struct exclude_hit {
     size_t at;       /* index of the gram's first word among the words of all
                       * held-out texts */
 };
-/* Find a gram in text[n].  Returns 1: *hit is the gram that ends first (of
- * several that end there, the shortest); 0: none.  Thread-safe: each thread has
- * its own *w. */
+/* Find a gram in text[n].  asks: 1: the text is a question.  Returns 1: *hit is
+ * the gram that ends first (of several that end there, the shortest); 0: none.
+ * Thread-safe: each thread has its own *w. */
 int exclude_find(const struct exclude *x, struct words *w, const char *text,
-    size_t n, struct exclude_hit *hit);
+    size_t n, int asks, struct exclude_hit *hit);
 /* Returns the file or member that a hit's held-out text is from; *record:
  * number of the record in it. */
 const char *exclude_name(const struct exclude *x, const struct exclude_hit *hit,

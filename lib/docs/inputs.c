@@ -21,6 +21,7 @@
 #define NAMES_MAX 64            /* most names in a folder that are sources */
 #define PEEK ((size_t)64 << 10) /* bytes read to find out what a file is */
 #define HEAD_MAX JS_MAX         /* most bytes of line 1 of clean's documents */
+#define TALK_MAX ((size_t)1 << 20) /* most bytes of a first conversation */
 
 static const char *const packers[] = { ".zst", ".gz", ".xz", ".bz2", ".lz4",
     NULL };
@@ -538,10 +539,12 @@ add_langs(struct inputs *in, struct err *e)
 
 /* ---- documents that clean has written ---- */
 
-/* Look at the first line of u.  1: u holds documents, and *p, *n are the line
- * without its end; 0: u does not hold documents; -1 and *e. */
+/* Look at the first line of u while `maybe` holds for what is there of it, and
+ * up to `most` bytes.  1: *p, *n are the line without its end; 0: there is no
+ * such line; -1 and *e. */
 static int
-first_line(struct unpack *u, const char **p, size_t *n, struct err *e)
+first_line(struct unpack *u, int (*maybe)(const char *p, size_t n), size_t most,
+    const char **p, size_t *n, struct err *e)
 {
     size_t want = 1;
     ptrdiff_t k;
@@ -551,16 +554,33 @@ first_line(struct unpack *u, const char **p, size_t *n, struct err *e)
         const char *end;
 
         k = unpack_peek(u, want, p, e);
-        if (k <= 0 || documents_begin(*p, (size_t)k) == 0)
+        if (k <= 0 || maybe(*p, (size_t)k) == 0)
             return k < 0 ? -1 : 0;
         end = memchr(*p, '\n', (size_t)k);
-        if (end || (size_t)k < want) {
-            *n = end ? (size_t)(end - *p) : (size_t)k;
-            return documents_begin(*p, *n) > 0;
-        }
+        *n = end ? (size_t)(end - *p) : (size_t)k;
+        if (end || (size_t)k < want)
+            return 1;
         want = (size_t)k + 1 + (size_t)k / 2;
-    } while ((size_t)k < HEAD_MAX);
+    } while ((size_t)k < most);
     return 0;
+}
+
+static int
+may_be_object(const char *p, size_t n)
+{
+    p += utf8_mark(p, n);
+    return n < 4 || *p == '{';
+}
+
+/* Is the first record of u a conversation?  1 or 0; -1 and *e. */
+static int
+begins_talk(struct unpack *u, struct err *e)
+{
+    const char *p;
+    size_t n;
+    const int k = first_line(u, may_be_object, TALK_MAX, &p, &n, e);
+
+    return k <= 0 ? k : kind_is_conversation(p, n);
 }
 
 /* If the input holds documents, add their sources.  A file that cannot be
@@ -574,8 +594,15 @@ look_for_documents(struct inputs *in, struct input *i, struct err *e)
     int fd, k;
 
     u = open_content(i->path, &fd, e);
-    k = u ? first_line(u, &p, &n, e) : 0;
+    k = u ? first_line(u, documents_begin, HEAD_MAX, &p, &n, e) : 0;
+    if (k > 0 && documents_begin(p, n) <= 0)
+        k = 0;
     i->documents = k > 0;
+    if (k == 0 && u && in->o.conversations) {
+        k = begins_talk(u, e);
+        i->conversations = k > 0;
+        k = k < 0 ? k : 0;
+    }
     if (k > 0 && documents_read_head(p, n, in, &in->run, e) < 0)
         k = err_prefix(e, "%s", input_name(i));
     else if (k > 0 && (in->o.lang_field || in->o.lang_path || in->o.wiki))

@@ -20,6 +20,8 @@ struct input {
     size_t source;         /* index in inputs.source */
     uint64_t size;         /* bytes, 0: not known */
     int documents;         /* 1: it holds documents (documents.h) */
+    int conversations;     /* 1: its first record is a conversation; only
+                            * looked for with input_opts.conversations */
     struct unpack *unpack; /* standard input, if opened to look at its first
                             * line; owned by this struct */
 };
@@ -31,6 +33,7 @@ struct input_opts {
                              * the path */
     int jsonl;              /* 1: all input is JSONL, whatever its name */
     int wiki;               /* 1: all input is Wikipedia dumps */
+    int conversations;      /* 1: look for records of conversations */
     size_t max_ratio;       /* bytes that a compressed byte may unpack to; 0:
                              * any number */
     size_t max_members;     /* members that an archive may have; 0: any

@@ -4,6 +4,7 @@
 #include "docs/record.h"
 
 #include "base/utf8.h"
+#include "format/json.h"
 
 #include <string.h>
 #include <strings.h>
@@ -224,6 +225,18 @@ kind_is_lines(const char *p, size_t n)
     end = memchr(p, '\n', (size_t)(all - p));
     return end ? record_is_object(p, (size_t)(end - p))
                : record_begins_object(p, (size_t)(all - p));
+}
+
+int
+kind_is_conversation(const char *p, size_t n)
+{
+    struct err e;
+    json_t *j = js_parse(p, n, &e);
+    const int is = json_is_array(json_object_get(j, "messages")) ||
+        (json_object_get(j, "prompt") && !json_object_get(j, "text"));
+
+    json_decref(j);
+    return is;
 }
 
 const char *

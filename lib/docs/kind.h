@@ -19,6 +19,10 @@ const char *kind_of_name(const char *name, size_t n);
  */
 int kind_is_lines(const char *p, size_t n);
 
+/* Is p[n] the record of a conversation (gen/dialogue.h): a JSON object with
+ * messages, or with a prompt and no text? */
+int kind_is_conversation(const char *p, size_t n);
+
 /* kind_of for content that is not JSONL, but begins as other JSON does; NULL:
  * p[n] does not. */
 const char *kind_of_json(const char *p, size_t n);

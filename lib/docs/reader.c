@@ -343,7 +343,7 @@ see_form(struct reader *r, enum name_form form)
 
     r->from->documents = r->input->documents;
     r->from->jsonl = r->from->documents || r->in->o.jsonl ||
-        form == NAME_JSONL ||
+        form == NAME_JSONL || r->input->conversations ||
         (r->n > 0 && !r->in->o.wiki && (form == NAME_JSON || nameless) &&
             kind_is_lines(r->block, r->n));
     r->from->wiki = r->n > 0 && !r->from->jsonl &&
