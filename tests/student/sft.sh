@@ -1,6 +1,6 @@
 #!/bin/sh
 # student on conversations: the loss of a step is over its tokens, conversations
-# in a row do not see each other, dynamic fine-tuning
+# in a row do not see each other, text and answers mix, dynamic fine-tuning
 . "${0%/*}/../lib/lib.sh"
 
 . "$top/tests/lib/dpo.sh"
@@ -54,6 +54,46 @@ equal 'packed conversations have the same scored tokens' \
 column loss apart.run >apart.loss
 column loss packed.run >packed.loss
 near 'packed conversations have the loss of conversations apart' apart.loss packed.loss
+
+# --- text beside answers ---
+# Text has no mask: all of it is learnt, beside the answers alone of questions.
+mkdir texts
+awk 'BEGIN { for (i = 0; i < 24; i++) { say = ""
+    for (k = 0; k <= i % 5; k++) say = say " " (i + k) % 13 "."
+    print "text" say >"texts/text.txt" } }'
+awk -F '"' '{ printf "{\"messages\": [{\"role\": \"user\", \"content\": \"%s\"}]" \
+    ", \"index\": %d, \"text\": \"%s\", \"finish_reason\": \"eos\"}\n", \
+    $10, NR - 1, $18 }' chats.jsonl >answers.jsonl
+tokenize -q -t m --no-bos --no-eos --split line --lang text -o text.st texts &&
+    tokenize -q -t m --chat -o answers.st answers.jsonl &&
+    shard write -q -o text text.st && shard write -q -o answers answers.st &&
+    stream -q -B 64 -T 96 --epochs 1 -o only.text text &&
+    stream -q -B 64 -T 96 --epochs 1 -o only.answers answers &&
+    stream -q -B 64 -T 96 --epochs 1 -o mixed text answers || exit 1
+for run in only.text only.answers mixed; do
+    ok "a step on $run is made" train $run.run $run
+done
+equal 'answers of generate run have the scored tokens of conversations' \
+    "$(column scored only.answers.run)" "$(column scored packed.run)"
+column loss only.answers.run >answers.loss
+near 'answers of generate run have the loss of conversations' answers.loss apart.loss
+equal 'all tokens of text are scored but the first of a line' \
+    "$(column scored only.text.run)" \
+    "$(($(tokenize -q -t m --no-bos --no-eos --split line --ids texts | wc -w) - 24))"
+equal 'in a mixed stream the tokens of text and of answers are scored' \
+    "$(column scored mixed.run)" \
+    "$(($(column scored only.text.run) + $(column scored only.answers.run)))"
+awk -v a="$(column loss only.text.run)" -v n="$(column scored only.text.run)" \
+    -v b="$(column loss only.answers.run)" -v m="$(column scored only.answers.run)" \
+    'BEGIN { printf "%.9f\n", (a * n + b * m) / (n + m) }' >mean.loss
+column loss mixed.run >mixed.loss
+near 'the loss of a mixed stream is the mean over both' mean.loss mixed.loss
+ok 'text and answers are mixed by weights' stream -q -B 4 -T 32 --batches 800 \
+    --weights text=1,answers=1 -o half.st text answers
+shard dump --values 999999 half.st >dump
+share=$(awk '/^  row/ { n[$5] += $6 } END {
+    printf "%.0f", 100 * n["text,"] / (n["text,"] + n["answers,"]) }' dump)
+equal 'half of the tokens are text, in percent' "$share" 50
 
 # --- dynamic fine-tuning ---
 ok 'dynamic fine-tuning trains' train dft --loss dft b8
