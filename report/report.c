@@ -1,4 +1,5 @@
 /* report - a page, tables and images of the files of a run; see report(1) */
+#include "answers.h"
 #include "cost.h"
 #include "export.h"
 #include "flow.h"
@@ -125,6 +126,7 @@ main(int argc, char **argv)
     static const struct sub commands[] = {
         { "watch", watch_main, "show runs in the terminal while they train" },
         { "export", export_main, "write logs of runs for TensorBoard" },
+        { "answers", answers_main, "count questions and answers" },
         { NULL, NULL, NULL }
     };
     static struct args a;
