@@ -101,7 +101,7 @@ open_merge_input(struct merge *g, size_t i, const char *name)
         g->info = x->info;
         g->info.source = NULL;
         g->info.nsource = 0;
-    } else if (stream_info_fits(&g->input[0].info, io_in_name(g->input[0].name),
+    } else if (stream_info_fits(&g->info, io_in_name(g->input[0].name),
                    &x->info, io_in_name(name), &e) < 0) {
         die_err(&e);
     }

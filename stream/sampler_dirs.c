@@ -1,6 +1,7 @@
 /* Several shard directories read as one: see sampler_dirs.h */
 #include "sampler_dirs.h"
 #include "base/mem.h"
+#include "base/note.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,17 +14,26 @@ dirs_name(const struct dirs *d, size_t i)
     return set_dir(d->set[i]);
 }
 
-/* Check that directory i can be read together with the first one. */
+/* Check that directory i can be read together with those before. */
 static int
-compare_to_first(const struct dirs *d, size_t i, struct err *e)
+compare_to_others(const struct dirs *d, size_t i, struct err *e)
 {
     const char *const y = dirs_name(d, i);
+    const struct stream_info *a = &d->own[0], *b = &d->own[i];
 
-    if (stream_info_fits(&d->own[0], dirs_name(d, 0), &d->own[i], y, e) < 0)
-        return -1;
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(dirs_name(d, k), y) == 0)
+    for (size_t k = 0; k < i; k++) {
+        const char *const x = dirs_name(d, k);
+
+        if (stream_info_fits(&d->own[k], x, b, y, e) < 0)
+            return -1;
+        if (strcmp(x, y) == 0)
             return err_set(e, EX_USAGE, "%s: is given twice: leave one out", y);
+    }
+    if (a->bos != b->bos || a->eos != b->eos)
+        note("%s: its documents begin or end otherwise than those of %s; that "
+             "is right for conversations, which have no BOS and EOS around "
+             "them",
+            y, dirs_name(d, 0));
     return 0;
 }
 
@@ -78,7 +88,7 @@ dirs_open(struct dirs *d, char *const *dir, size_t n, int partial,
             set_close(d->set[i]);
             return -1;
         }
-        if (compare_to_first(d, i, e) < 0) {
+        if (compare_to_others(d, i, e) < 0) {
             d->n++;
             return -1;
         }

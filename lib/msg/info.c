@@ -176,6 +176,13 @@ stream_info_release(struct stream_info *i)
     memset(i, 0, sizeof *i);
 }
 
+/* Are two ids given, and not the same? */
+static int
+ids_differ(int64_t a, int64_t b)
+{
+    return a >= 0 && b >= 0 && a != b;
+}
+
 int
 stream_info_fits(const struct stream_info *a, const char *x,
     const struct stream_info *b, const char *y, struct err *e)
@@ -187,7 +194,7 @@ stream_info_fits(const struct stream_info *a, const char *x,
         return err_set(e, EX_INPUT,
             "%s: made with tokenizer %.8s of %zu ids, but %s with %.8s of %zu",
             y, b->tokenizer, b->vocab, x, a->tokenizer, a->vocab);
-    if (a->bos != b->bos || a->eos != b->eos)
+    if (ids_differ(a->bos, b->bos) || ids_differ(a->eos, b->eos))
         return err_set(e, EX_INPUT,
             "%s: documents begin and end with ids %" PRId64 " and %" PRId64
             ", but in %s with %" PRId64 " and %" PRId64,
@@ -218,6 +225,8 @@ stream_info_merge(struct stream_info *all, const struct stream_info *i,
     struct named *known = xcalloc(had, sizeof *known);
     int r = 0;
 
+    all->bos = all->bos >= 0 ? all->bos : i->bos;
+    all->eos = all->eos >= 0 ? all->eos : i->eos;
     for (size_t k = 0; k < had; k++)
         known[k] = (struct named){ all->source[k], k };
     qsort(known, had, sizeof *known, named_order);

@@ -23,8 +23,8 @@ struct stream_info {
     const char *content;   /* "docs" or "batch" */
     const char *tokenizer; /* hash of the tokenizer, 32 hex digits */
     size_t vocab;          /* ids are < vocab */
-    int64_t bos, eos;      /* ids at the beginning and the end of each document;
-                            * -1: none */
+    int64_t bos, eos;      /* ids at the beginning and the end of documents
+                            * that are no conversations; -1: none */
     size_t nsource;        /* number of sources, 1..65536 */
     const char **source;   /* [nsource] names, distinct, no bytes < 0x20 */
     size_t T;              /* tokens of a row; 0 if content is docs */
@@ -46,12 +46,14 @@ int stream_info_read(struct stream_info *i, const struct st *head,
     struct err *e);
 void stream_info_release(struct stream_info *i);
 /* Can streams a and b, which errors call x and y, become one?  0: they can:
- * content, tokenizer, vocab, bos, eos and T are equal; -1 and EX_INPUT. */
+ * content, tokenizer, vocab and T are equal, and so are bos and eos where both
+ * have one (conversations have none); -1 and EX_INPUT. */
 int stream_info_fits(const struct stream_info *a, const char *x,
     const struct stream_info *b, const char *y, struct err *e);
-/* Add to `all` the sources of i that are not in `all` yet.  map[k] gets the
- * number that i's source k has in `all`.  The caller frees all->source, which
- * is reallocated; the names added still belong to i. */
+/* Add to `all` the sources of i that are not in `all` yet, and bos and eos if
+ * `all` has none.  map[k] gets the number that i's source k has in `all`.  The
+ * caller frees all->source, which is reallocated; the names added still belong
+ * to i. */
 int stream_info_merge(struct stream_info *all, const struct stream_info *i,
     uint16_t *map, struct err *e);
 /* Add the version and the fields up to `algorithm` to a message begun with

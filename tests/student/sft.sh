@@ -64,12 +64,14 @@ awk 'BEGIN { for (i = 0; i < 24; i++) { say = ""
 awk -F '"' '{ printf "{\"messages\": [{\"role\": \"user\", \"content\": \"%s\"}]" \
     ", \"index\": %d, \"text\": \"%s\", \"finish_reason\": \"eos\"}\n", \
     $10, NR - 1, $18 }' chats.jsonl >answers.jsonl
-tokenize -q -t m --no-bos --no-eos --split line --lang text -o text.st texts &&
+tokenize -q -t m --split line --lang text -o text.st texts &&
     tokenize -q -t m --chat -o answers.st answers.jsonl &&
     shard write -q -o text text.st && shard write -q -o answers answers.st &&
     stream -q -B 64 -T 96 --epochs 1 -o only.text text &&
     stream -q -B 64 -T 96 --epochs 1 -o only.answers answers &&
-    stream -q -B 64 -T 96 --epochs 1 -o mixed text answers || exit 1
+    stream -B 64 -T 96 --epochs 1 -o mixed text answers 2>said || exit 1
+like 'a note says that conversations end otherwise than text' \
+    'answers: its documents begin or end otherwise than those of text' said
 for run in only.text only.answers mixed; do
     ok "a step on $run is made" train $run.run $run
 done
@@ -79,7 +81,7 @@ column loss only.answers.run >answers.loss
 near 'answers of generate run have the loss of conversations' answers.loss apart.loss
 equal 'all tokens of text are scored but the first of a line' \
     "$(column scored only.text.run)" \
-    "$(($(tokenize -q -t m --no-bos --no-eos --split line --ids texts | wc -w) - 24))"
+    "$(($(tokenize -q -t m --split line --ids texts | wc -w) - 24))"
 equal 'in a mixed stream the tokens of text and of answers are scored' \
     "$(column scored mixed.run)" \
     "$(($(column scored only.text.run) + $(column scored only.answers.run)))"
@@ -88,6 +90,12 @@ awk -v a="$(column loss only.text.run)" -v n="$(column scored only.text.run)" \
     'BEGIN { printf "%.9f\n", (a * n + b * m) / (n + m) }' >mean.loss
 column loss mixed.run >mixed.loss
 near 'the loss of a mixed stream is the mean over both' mean.loss mixed.loss
+ok 'text and answers are stored in one folder' \
+    shard write -q -o both text.st answers.st
+ok 'the folder of both becomes a stream' stream -q -B 64 -T 96 --epochs 1 -o both.st both
+ok 'a step on text and answers in one folder is made' train both.run both.st
+column loss both.run >both.loss
+near 'one folder of both has the loss of two' both.loss mixed.loss
 ok 'text and answers are mixed by weights' stream -q -B 4 -T 32 --batches 800 \
     --weights text=1,answers=1 -o half.st text answers
 shard dump --values 999999 half.st >dump
