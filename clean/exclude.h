@@ -27,7 +27,8 @@ struct exclude;
  * to 64 MiB in any case.  Each string of a JSONL record, at any depth, is a
  * text of its own.  n: words of a gram, 1 to EXCLUDE_MOST; 0: 13, and 8 in
  * questions.  questions: 1: there will be questions, so keep short texts too.
- * fold must outlive the result.  NULL and *e: as docs_run; EX_INPUT: no text has enough words. */
+ * fold must outlive the result.
+ * NULL and *e: as docs_run; EX_INPUT: no text has enough words. */
 struct exclude *exclude_new(const struct opt_list *files, size_t n,
     int questions, const struct inputs *in, const struct docs_opts *run,
     const struct fold *fold, struct err *e);

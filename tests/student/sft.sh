@@ -98,9 +98,9 @@ column loss both.run >both.loss
 near 'one folder of both has the loss of two' both.loss mixed.loss
 ok 'text and answers are mixed by weights' stream -q -B 4 -T 32 --batches 800 \
     --weights text=1,answers=1 -o half.st text answers
-shard dump --values 999999 half.st >dump
+shard dump --values 999999 half.st >half.txt
 share=$(awk '/^  row/ { n[$5] += $6 } END {
-    printf "%.0f", 100 * n["text,"] / (n["text,"] + n["answers,"]) }' dump)
+    printf "%.0f", 100 * n["text,"] / (n["text,"] + n["answers,"]) }' half.txt)
 equal 'half of the tokens are text, in percent' "$share" 50
 
 # --- dynamic fine-tuning ---
