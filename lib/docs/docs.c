@@ -11,6 +11,7 @@
  */
 #include "docs/docs.h"
 #include "docs/bad_utf8.h"
+#include "docs/kind.h"
 #include "docs/record.h"
 #include "docs/wiki.h"
 
@@ -92,6 +93,11 @@ no_text_field(struct doc *d, const char *p, size_t n, const char *field,
 {
     struct buf names = { 0 };
 
+    if (kind_is_conversation(p, n))
+        return err_set(&d->e, EX_INPUT,
+            "%s: offset %llu: the record is a conversation, not a text: "
+            "tokenize --chat reads such, and clean if the file begins with one",
+            d->from->name, (unsigned long long)d->at);
     record_names(p, n, &names);
     err_set(&d->e, EX_INPUT,
         "%s: offset %llu: the record has no text \"%s\"; %s%s%s", d->from->name,

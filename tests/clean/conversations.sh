@@ -130,6 +130,9 @@ done
 echo 'A text.' >text.txt
 refused 3 'text beside conversations' 'text.txt: .*clean it apart' \
     'q.jsonl text.txt'
+{ echo '{"text": "a"}'; sed 1q q.jsonl; } >late.jsonl
+refused 3 'a conversation behind a text' 'late.jsonl: offset 14: .*conversation' \
+    late.jsonl
 wrong() { # WHAT WORDS RECORD
     { sed 1q q.jsonl; echo "$3"; } >bad.jsonl
     status 3 "$1 is refused" clean -o never bad.jsonl

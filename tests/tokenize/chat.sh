@@ -100,6 +100,9 @@ wrong 'a message without a role is refused' 3 'messages\[0\].*role' \
     '{"messages": [{"content": "a"}]}'
 wrong 'a prompt that is no text is refused' 3 'neither' \
     '{"prompt": 1, "completion": "a"}'
+status 3 'a conversation without --chat is refused' tokenize -q -t m c.jsonl -o t
+like 'the message on a conversation names --chat' \
+    'c.jsonl: offset 0: .*conversation, .*tokenize --chat' err
 status 2 '--chat excludes --no-eos' tokenize -q -t m --chat --no-eos c.jsonl -o t
 status 2 '--template needs --chat' tokenize -q -t m --template x c.jsonl -o t
 like 'the message names --chat' '--chat' err
