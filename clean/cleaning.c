@@ -492,7 +492,10 @@ note_excluded(const struct cleaning *c)
             buf_addf(&b, "%s %s %" PRIu64, b.n > 0 ? "," : "", c->in->source[i],
                 c->stats.source[i].excluded);
     if (c->exclude)
-        note("share %zu words with held-out text:%s", exclude_words(c->exclude),
+        note("share %zu words%s with held-out text:%s",
+            exclude_words(c->exclude),
+            c->o.conversations && c->o.exclude_words == 0 ? ", in a question 8,"
+                                                          : "",
             b.n > 0 ? b.p : " none");
     buf_release(&b);
 }

@@ -103,6 +103,8 @@ ok 'questions of judged items are excluded' \
 cp err said
 sed -n '6,9p; 11p' h.jsonl >want
 same 'questions that share few words are kept' out want
+like 'the summary says how many words are shared' \
+    'share 13 words, in a question 8, with held-out text: h 6$' said
 equal 'the table names the judged item' "$(cut -f 2,5,6 r | tr '\t\n' ':,')" \
     'record:item:words,0:0:7,1:0:7,2:1:8,3:2:8,4:3:2,9:1:13,'
 like 'short texts are said to be for questions' \
