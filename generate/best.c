@@ -12,7 +12,7 @@ ended_itself(const struct written *t)
 
 /* Set the rewards [n] of the texts. */
 static int
-judge_texts(const struct best *b, const struct written *texts, size_t n,
+read_rewards(const struct best *b, const struct written *texts, size_t n,
     double *reward, struct err *e)
 {
     struct buf lines = { 0 };
@@ -43,7 +43,7 @@ best_choose(struct best *b, struct written *texts, size_t n,
     for (size_t i = 0; i < n; i++, t = t->next)
         whole += (size_t)ended_itself(t);
     if (whole > 0)
-        r = judge_texts(b, texts, n, reward, e);
+        r = read_rewards(b, texts, n, reward, e);
     t = texts;
     for (size_t i = 0; r == 0 && i < n; i++, t = t->next)
         if (ended_itself(t) && reward[i] > 0.0 &&

@@ -44,7 +44,7 @@ new_group(struct many *r)
 
 /* Free a group which is not in the queue, or NULL. */
 static void
-free_group(struct written *t)
+free_texts(struct written *t)
 {
     while (t != NULL) {
         struct written *next = t->next;
@@ -77,7 +77,7 @@ take_proof(struct many *r)
         t->proof = proof;
     if (proof)
         return first;
-    free_group(first);
+    free_texts(first);
     return NULL;
 }
 
@@ -99,13 +99,13 @@ pass_group(struct many *r, struct written *first)
     progress_from(r->done);
     if (answer == OUTPUT_OTHER) {
         r->best->dropped++;
-        free_group(first);
+        free_texts(first);
         return 1;
     }
     r->texts++;
     if (r->best != NULL)
         r->best->kept++;
-    free_group(r->before);
+    free_texts(r->before);
     r->before = first;
     return 1;
 }
@@ -314,8 +314,8 @@ static void
 drop_rest(struct many *r)
 {
     free_engine(r);
-    free_group(r->first);
-    free_group(r->held);
+    free_texts(r->first);
+    free_texts(r->held);
     if (r->next != NULL)
         prompt_free(r->next);
 }
