@@ -234,6 +234,14 @@ check_share(const struct ask *a)
         a->kept, (unsigned long long)a->drawn, b.p);
 }
 
+/* See many.h: a text that begins as an answer is not waited for. */
+static int
+draw_is_hopeless(void *ctx, const struct written *t)
+{
+    (void)ctx;
+    return sift_answers(t->bytes.p, t->bytes.n);
+}
+
 /* Judge a text; see many.h. */
 static int
 judge_draw(void *ctx, const struct written *t, struct buf *line)
@@ -243,11 +251,15 @@ judge_draw(void *ctx, const struct written *t, struct buf *line)
     enum sift_why why;
 
     trimmed_text(t, &text);
-    why = sift_text(a->sift, text.p, text.n, t->end != GEN_LENGTH);
+    why = sift_text(a->sift, text.p, text.n,
+        t->end == GEN_EOS || t->end == GEN_STOP);
     if (why == SIFT_KEEP && is_copy(a, t, text.p))
         why = SIFT_COPY;
     if (why == SIFT_KEEP)
         add_question_line(a, t->prompt, &text, line);
+    else
+        vnote("text %llu is %s: %.200s", (unsigned long long)t->prompt->number,
+            sift_name(why), text.p);
     buf_release(&text);
     if (!t->proof) {
         a->count[why]++;
@@ -339,6 +351,7 @@ ask_resume(struct ask *a, struct output *o, const char *file)
         .had = a->kept,
         .ctx = a,
         .next = next_draw,
+        .hopeless = draw_is_hopeless,
         .judge = judge_draw };
     return again;
 }

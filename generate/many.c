@@ -55,7 +55,7 @@ free_texts(struct written *t)
 }
 
 static struct prompt *
-next_prompt(struct many *r)
+source_prompt(struct many *r)
 {
     return r->draws != NULL ? r->draws->next(r->draws->ctx)
                             : prompts_next(r->prompts);
@@ -122,7 +122,7 @@ next_group(struct many *r)
         struct written *one = new_group(r);
 
         if (r->choice == n) {
-            r->next = next_prompt(r);
+            r->next = source_prompt(r);
             r->choice = 0;
         }
         if (!pass_group(r, one))
@@ -305,8 +305,25 @@ start_text(struct many *r, struct written *t)
 
     if (text_length(t) > r->longest)
         widen_engine(r, r->at_once, text_length(t));
-    if (gen_add(r->engine, &request, &e) == NULL)
+    if ((t->handle = gen_add(r->engine, &request, &e)) == NULL)
         die_at(r, q, &e);
+}
+
+/* Compute a step.  Returns the number of texts that run or wait. */
+static size_t
+step_texts(struct many *r)
+{
+    const size_t left = gen_step(r->engine);
+
+    if (r->draws == NULL)
+        return left;
+    for (struct written *t = r->first; t != NULL; t = t->next)
+        if (t->end == GEN_GOES_ON && t->bytes.n > 0 && t->handle != NULL &&
+            r->draws->hopeless(r->draws->ctx, t)) {
+            gen_cancel(r->engine, t->handle);
+            t->handle = NULL;
+        }
+    return left;
 }
 
 /* Free the engine and the texts that are not wanted any more. */
@@ -341,7 +358,7 @@ many_run(struct many *r)
     size_t longest = 1;
 
     begin_progress(r);
-    r->next = next_prompt(r);
+    r->next = source_prompt(r);
     if (r->next != NULL)
         common_compare(r->packed, r->pool, r->next->ids.v, r->next->ids.n);
     /* The first prompts say how much memory texts need. */
@@ -355,7 +372,7 @@ many_run(struct many *r)
     for (t = r->first; t != NULL; t = t->next)
         start_text(r, t);
     while (r->pending > 0 && !r->enough) {
-        gen_step(r->engine);
+        step_texts(r);
         write_ended(r);
         while (
             !r->enough && r->pending < window && (t = next_group(r)) != NULL) {

@@ -18,6 +18,9 @@ struct many_draws {
     void *ctx;
     /* The next prompt, or NULL.  The caller frees it. */
     struct prompt *(*next)(void *ctx);
+    /* Is the text, which has not ended, sure to be dropped?  Then it is
+     * cancelled. */
+    int (*hopeless)(void *ctx, const struct written *t);
     /* Append the line of a text that has ended, without newline, or nothing if
      * the text is dropped.  Returns 0 once no further texts are wanted. */
     int (*judge)(void *ctx, const struct written *t, struct buf *line);

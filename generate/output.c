@@ -97,7 +97,7 @@ read_line(struct output *o)
 
 /* Begin to write after the complete lines, all of which were read. */
 static void
-end_reading(struct output *o)
+finish_reading(struct output *o)
 {
     if (o->lines == 0)
         made_with_write(o->made, o->path);
@@ -126,7 +126,7 @@ output_look(struct output *o, const json_t *known, int gaps)
             "the first run, or give another file",
             o->path, o->lines);
     }
-    end_reading(o);
+    finish_reading(o);
     return OUTPUT_END;
 }
 
@@ -139,7 +139,7 @@ output_next(struct output *o)
         o->waits = 0;
         return o->last.p;
     }
-    end_reading(o);
+    finish_reading(o);
     return NULL;
 }
 

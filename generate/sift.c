@@ -171,22 +171,25 @@ sift_add_mark(struct sift *s, const char *mark)
 
 /* ---- a text ---- */
 
-/* Does the text begin as an answer does? */
-static int
-begins_answer(const char *text)
-{
-    static const char *const code[] = { "```", "#!", "#include ", "class ",
-        "def ", "from ", "import " };
-    static const char *const said[] = { "as an ai", "certainly", "here are",
-        "here is", "here's", "i'm sorry", "of course", "sure" };
+/* Beginnings of code, and of what assistants say before they answer; the latter
+ * in any case, and as whole words. */
+static const char *const code[] = { "```", "#", "//", "/*", "class ", "def ",
+    "from ", "import ", "package ", "public " };
+static const char *const said[] = { "as an ai", "certainly", "here are",
+    "here is", "here's", "i'm sorry", "of course", "sorry", "sure" };
 
+int
+sift_answers(const char *text, size_t n)
+{
+    while (n > 0 && strchr(" \t\r\n", *text) != NULL)
+        text++, n--;
     for (size_t i = 0; i < sizeof code / sizeof *code; i++)
-        if (strncmp(text, code[i], strlen(code[i])) == 0)
+        if (n >= strlen(code[i]) && memcmp(text, code[i], strlen(code[i])) == 0)
             return 1;
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        const size_t n = strlen(said[i]);
+        const size_t k = strlen(said[i]);
 
-        if (strncasecmp(text, said[i], n) == 0 && !is_letter(text[n]))
+        if (n > k && strncasecmp(text, said[i], k) == 0 && !is_letter(text[k]))
             return 1;
     }
     return 0;
@@ -258,11 +261,12 @@ holds_mark(struct sift *s, const char *text, size_t n)
 enum sift_why
 sift_text(struct sift *s, const char *text, size_t n, int whole)
 {
+    /* the NUL ends a word */
+    if (sift_answers(text, n + 1))
+        return SIFT_ANSWER;
     if (!whole)
         return SIFT_UNFINISHED;
     if (n == 0)
         return SIFT_EMPTY;
-    if (begins_answer(text))
-        return SIFT_ANSWER;
     return holds_mark(s, text, n) ? SIFT_MARKS : SIFT_KEEP;
 }

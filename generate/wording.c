@@ -5,7 +5,7 @@
 
 /* Append a question between its marks, without white space at its ends. */
 static void
-add_question(struct buf *b, const char *text)
+add_marked(struct buf *b, const char *text)
 {
     size_t n;
 
@@ -22,7 +22,7 @@ void
 wording_plain(struct buf *b, const char *const *example, size_t k)
 {
     for (size_t i = 0; i < k; i++) {
-        add_question(b, example[i]);
+        add_marked(b, example[i]);
         buf_addc(b, '\n');
     }
 }
@@ -61,7 +61,7 @@ void
 wording_harder(struct buf *b, const char *question, size_t way)
 {
     buf_adds(b, "Rewrite this question so that it is harder to answer:\n\n");
-    add_question(b, question);
+    add_marked(b, question);
     buf_addf(b,
         "\nTo make it harder, %s. Keep the rest of the question, with any code "
         "and data in it. The new question must be clear, and must be "

@@ -16,6 +16,7 @@ struct written {
     int proof;     /* 1: the output has the text's line; the text is made again
                     * only to compare the two */
     double reward; /* if best_choose has chosen the text */
+    struct gen_text *handle; /* in the engine, until the text has ended */
     enum gen_reason end;
     struct tok_ids ids;
     struct buf bytes;

@@ -11,7 +11,7 @@ awk 'BEGIN {
     srand(1)
     for (i = 0; i < 400; i++) {
         for (k = 0; k < 16; k++) n[k] = int(rand() * 9)
-        printf "{\"text\": \"User: add %d and %d\\nBot: %d\"}\n", n[0], n[1],
+        printf "{\"text\": \"User: add %d and %d\\nBot: sure, %d\"}\n", n[0], n[1],
             n[0] + n[1]
         printf "{\"text\": \""
         last = 10 + 2 * int(rand() * 4)
@@ -72,12 +72,16 @@ status 3 'a template that refuses a system message is refused' \
 like 'the refusal has the words of the template' \
     '^generate run: --system rules.txt: chat template: got system,user: ' err
 
+ok 'questions are answered' generate run -q -m chat --prompts five -n 20
+equal 'each answer is beside its question, which says how it was made' "$(grep \
+    -cE '"asked": \{"model": .*"seed": 1, .*\}.*"text": " sure, [0-9]+"' out)" 5
+
 # --- texts that are no questions ---
 status 3 'a model whose texts do not end is refused' ask --count 5 -n 2
 like 'the refusal counts the texts that do not end' \
     'only 0 of 64 texts are questions \(dropped: 64 unfinished\): give ' err
 printf '%s' '{{ messages[-1].content }}' >bare.jinja
-# a template whose user's words come where the model answers
+# a template whose user's words come where a role stands
 cat >role.jinja <<'END'
 {% if messages|length > 1 %}Bot:
 {% endif %}User: add 1 and 2
@@ -86,6 +90,17 @@ END
 status 3 'a model that writes its role is refused' ask --count 5 \
     --template role.jinja
 like 'the refusal counts the texts with roles' 'dropped: .*[0-9]+ marked' err
+# a template whose user's words come where the model answers
+echo 'User: add 1 and 2
+Bot: {{ messages[-1].content }}' >help.jinja
+status 3 'a model that only answers is refused' ask --count 5 \
+    --template help.jinja
+like 'the refusal counts the texts that answer' \
+    'dropped: ([0-9]+ [a-z]+, )*[4-6][0-9] answering' err
+cp err told
+status 3 'a model that answers long texts is refused' ask --count 5 \
+    --template help.jinja --at-once 3 -n 1000
+same 'answers are counted alike whatever their length is' told err
 echo '{{ messages[-1].content }}{{ nonesuch() }}' >bad.jinja
 status 3 'a template that cannot be rendered is refused' ask --count 5 \
     --template bad.jinja
