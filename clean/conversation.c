@@ -8,7 +8,7 @@
 #include <string.h>
 
 static void
-add_message(struct conversation *c, const json_t *message)
+keep_message(struct conversation *c, const json_t *message)
 {
     const char *role = js_text_of(message, "role");
     const json_t *content = json_object_get(message, "content");
@@ -41,7 +41,7 @@ conversation_read(struct conversation *c, const char *record, size_t n,
     c->text.p[0] = '\0';
     c->n = 0;
     c->has_source = json_object_get(j, "source") != NULL;
-    json_array_foreach(turns, i, message) add_message(c, message);
+    json_array_foreach(turns, i, message) keep_message(c, message);
     json_decref(j);
     json_decref(turns);
     return turns != NULL ? 0 : -1;

@@ -62,7 +62,7 @@ add_length(struct lengths *l, double v)
 /* Count the first word of a text: its first run of letters, marks and digits,
  * in lower case; "-" if it has none. */
 static void
-add_first(json_t *words, const char *text, size_t n)
+add_first_word(json_t *words, const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text, *const end = p + n;
     struct buf word = { 0 };
@@ -85,7 +85,7 @@ add_first(json_t *words, const char *text, size_t n)
 }
 
 static int
-is_blank(char c)
+is_ascii_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -101,9 +101,9 @@ text_hash(const char *text, size_t n, int *empty)
     for (size_t i = 0; i < n; i++) {
         const char c = text[i];
 
-        if (!is_blank(c))
+        if (!is_ascii_space(c))
             buf_addc(&b, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
-        else if (b.n > 0 && i + 1 < n && !is_blank(text[i + 1]))
+        else if (b.n > 0 && i + 1 < n && !is_ascii_space(text[i + 1]))
             buf_addc(&b, ' ');
     }
     *empty = b.n == 0;
@@ -155,7 +155,7 @@ add_question(struct answers *a, const json_t *messages)
     const size_t n = json_string_length(asked);
 
     add_length(&a->questions, (double)count_words(text, n));
-    add_first(a->first[0], text, n);
+    add_first_word(a->first[0], text, n);
 }
 
 static void
@@ -177,13 +177,13 @@ add_answer(struct answers *a, const json_t *record, const json_t *answer,
     add_length(&a->words, (double)count_words(text, n));
     if (json_is_integer(tokens))
         add_length(&a->tokens, (double)json_integer_value(tokens));
-    add_first(a->first[1], text, n);
+    add_first_word(a->first[1], text, n);
     a->ends += *end != '\0';
     a->cut += strcmp(end, "length") == 0;
 }
 
 static int
-add_record(struct answers *a, json_t *record, struct err *e)
+count_record(struct answers *a, json_t *record, struct err *e)
 {
     json_t *said = dialogue_turns(record, e), *answer = NULL;
     const size_t n = json_array_size(said);
@@ -210,7 +210,7 @@ add_record(struct answers *a, json_t *record, struct err *e)
 }
 
 static void
-read_file(struct answers *a, const char *path)
+read_answer_file(struct answers *a, const char *path)
 {
     struct err e;
     struct line_reader *l = lines_open(path, &e);
@@ -223,7 +223,7 @@ read_file(struct answers *a, const char *path)
     while ((k = lines_next(l, &line, &n, &e)) > 0) {
         json_t *record = js_parse(line, n, &e);
 
-        if (record == NULL || add_record(a, record, &e) < 0)
+        if (record == NULL || count_record(a, record, &e) < 0)
             die(EX_INPUT, "%s: line %zu: %s", lines_name(l), lines_number(l),
                 e.msg);
         json_decref(record);
@@ -236,7 +236,7 @@ read_file(struct answers *a, const char *path)
 /* ---- counting ---- */
 
 static int
-by_value(const void *a, const void *b)
+length_order(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
@@ -272,7 +272,7 @@ static void
 sort_lengths(struct lengths *l)
 {
     if (l->n > 0)
-        qsort(l->v, l->n, sizeof *l->v, by_value);
+        qsort(l->v, l->n, sizeof *l->v, length_order);
 }
 
 static void
@@ -316,7 +316,7 @@ quantile(const struct lengths *l, double share)
 }
 
 static double
-share_of(size_t n, size_t all)
+ratio_of(size_t n, size_t all)
 {
     return all > 0 ? (double)n / (double)all : NAN;
 }
@@ -338,7 +338,7 @@ short_share(const struct lengths *l)
 
     while (n < l->n && l->v[n] < SHORT)
         n++;
-    return share_of(n, l->n);
+    return ratio_of(n, l->n);
 }
 
 struct first_word {
@@ -404,9 +404,9 @@ put_sheet(struct buf *b, const struct answers *a, enum format format)
         size_t of;
         double value;
     } share[] = { { "short", l->n, short_share(l) },
-        { "cut", a->ends, share_of(a->cut, a->ends) },
-        { "alike", a->repeated, share_of(a->alike, a->repeated) },
-        { "apart", a->repeated, share_of(a->apart, a->repeated) } };
+        { "cut", a->ends, ratio_of(a->cut, a->ends) },
+        { "alike", a->repeated, ratio_of(a->alike, a->repeated) },
+        { "apart", a->repeated, ratio_of(a->apart, a->repeated) } };
     struct sheet s;
 
     sheet_open(&s, b, format);
@@ -465,13 +465,13 @@ print_words(struct buf *b, const char *what, json_t *words, size_t all)
     buf_addf(b, "%-24s%zu", what, n);
     for (size_t i = 0; i < n && i < SHOWN_WORDS; i++)
         buf_addf(b, "%s %.20s %.0f %%", i == 0 ? ":" : ",", v[i].word,
-            100.0 * share_of(v[i].n, all));
+            100.0 * ratio_of(v[i].n, all));
     buf_adds(b, n > SHOWN_WORDS ? ", ...\n" : "\n");
     free(v);
 }
 
 static void
-print_text(struct buf *b, const struct answers *a)
+answers_text(struct buf *b, const struct answers *a)
 {
     const char *unit;
     const struct lengths *l = answer_lengths(a, &unit);
@@ -487,10 +487,10 @@ print_text(struct buf *b, const struct answers *a)
     buf_addc(b, '\n');
     print_share(b, in_tokens ? "under 40 tokens" : "under 40 words",
         short_share(l), l->n, "answers");
-    print_share(b, "cut off", share_of(a->cut, a->ends), a->ends, "answers");
-    print_share(b, "answered alike, easy", share_of(a->alike, a->repeated),
+    print_share(b, "cut off", ratio_of(a->cut, a->ends), a->ends, "answers");
+    print_share(b, "answered alike, easy", ratio_of(a->alike, a->repeated),
         a->repeated, "questions with several answers");
-    print_share(b, "never alike, hard", share_of(a->apart, a->repeated),
+    print_share(b, "never alike, hard", ratio_of(a->apart, a->repeated),
         a->repeated, "questions with several answers");
     print_words(b, "first words, questions", a->first[0], a->questions.n);
     print_words(b, "first words, answers", a->first[1], a->n);
@@ -510,14 +510,14 @@ answers_main(int argc, char **argv)
     argv = opt_parse(argc, argv, options, "count questions and answers",
         "[file ...]", 0, -1, NULL);
     if (*argv == NULL)
-        read_file(&a, NULL);
+        read_answer_file(&a, NULL);
     for (; *argv != NULL; argv++)
-        read_file(&a, *argv);
+        read_answer_file(&a, *argv);
     if (a.questions.n == 0)
         die(EX_INPUT, "there is no question to count");
     count_all(&a);
     if (format == FMT_TEXT)
-        print_text(&b, &a);
+        answers_text(&b, &a);
     else
         put_sheet(&b, &a, (enum format)format);
     out_put(b.p, b.n);

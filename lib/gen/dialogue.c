@@ -66,7 +66,7 @@ content_text(json_t *content)
 /* Append what a member of the record says: a list of messages, or a text of
  * `role`. */
 static int
-add_turns(json_t *turns, const char *member, json_t *said, const char *role,
+list_turns(json_t *turns, const char *member, json_t *said, const char *role,
     struct err *e)
 {
     json_t *message;
@@ -109,13 +109,13 @@ dialogue_turns(json_t *record, struct err *e)
     prompt = json_object_get(record, "prompt");
     completion = json_object_get(record, "completion");
     if (messages != NULL)
-        r = add_turns(turns, "messages", messages, NULL, e);
+        r = list_turns(turns, "messages", messages, NULL, e);
     else if (prompt == NULL)
         r = err_set(e, EX_INPUT, "the record has no messages and no prompt");
     else
-        r = add_turns(turns, "prompt", prompt, "user", e);
+        r = list_turns(turns, "prompt", prompt, "user", e);
     if (r == 0 && messages == NULL && completion != NULL)
-        r = add_turns(turns, "completion", completion, "assistant", e);
+        r = list_turns(turns, "completion", completion, "assistant", e);
     if (r == 0)
         return turns;
     json_decref(turns);
