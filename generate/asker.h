@@ -45,7 +45,7 @@ struct asker {
     struct chat *chat;     /* NULL: the model has none */
     char *system;          /* text of the system's message; NULL: none */
     struct examples *like; /* NULL: none */
-    struct turn turn;      /* without examples and `harder` */
+    struct user_turn turn; /* without examples and `harder` */
 };
 /* *from outlives *a.  Dies on errors. */
 void asker_open(struct asker *a, const struct ask_from *from);

@@ -10,7 +10,7 @@
 static const char mark[] = "RetortUserWords";
 
 int
-turn_find(struct turn *t, const struct chat *c, const char *system,
+turn_find(struct user_turn *t, const struct chat *c, const char *system,
     const struct tm *now, struct err *e)
 {
     const struct chat_options o = { .prompt = 1, .now = now };
@@ -20,7 +20,7 @@ turn_find(struct turn *t, const struct chat *c, const char *system,
     const char *at = NULL, *rest;
     int r;
 
-    *t = (struct turn){ 0 };
+    *t = (struct user_turn){ 0 };
     if (system != NULL)
         json_array_insert_new(messages, 0,
             json_pack("{s:s, s:s}", "role", "system", "content", system));
@@ -42,14 +42,14 @@ turn_find(struct turn *t, const struct chat *c, const char *system,
 }
 
 void
-turn_release(struct turn *t)
+turn_release(struct user_turn *t)
 {
     buf_release(&t->before);
     buf_release(&t->after);
 }
 
 struct turn_end
-turn_end(const struct turn *t, const struct tokenizer *tok,
+turn_end(const struct user_turn *t, const struct tokenizer *tok,
     struct tok_scratch *scratch)
 {
     const char *text = t->after.p + strspn(t->after.p, " \t\r\n");

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <time.h>
 
-struct turn {
+struct user_turn {
     struct buf before; /* text that ends where the words begin */
     struct buf after;  /* text from their end to the assistant's words */
 };
@@ -20,9 +20,9 @@ struct turn {
  * or NULL.  The caller releases *t, also after an error.
  * -1 and *e: EX_INPUT: the template refuses the messages, or does not print the
  * user's words exactly once; EX_USAGE: the template asks for the date. */
-int turn_find(struct turn *t, const struct chat *c, const char *system,
+int turn_find(struct user_turn *t, const struct chat *c, const char *system,
     const struct tm *now, struct err *e);
-void turn_release(struct turn *t);
+void turn_release(struct user_turn *t);
 
 /* The end of a user's words. */
 struct turn_end {
@@ -31,7 +31,7 @@ struct turn_end {
                  * NULL: only an EOS ends them */
 };
 /* Find the end in `after`, white space at its start aside. */
-struct turn_end turn_end(const struct turn *t, const struct tokenizer *tok,
+struct turn_end turn_end(const struct user_turn *t, const struct tokenizer *tok,
     struct tok_scratch *scratch);
 
 #endif

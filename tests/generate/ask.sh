@@ -73,8 +73,9 @@ like 'the refusal has the words of the template' \
     '^generate run: --system rules.txt: chat template: got system,user: ' err
 
 ok 'questions are answered' generate run -q -m chat --prompts five -n 20
-equal 'each answer is beside its question, which says how it was made' "$(grep \
-    -cE '"asked": \{"model": .*"seed": 1, .*\}.*"text": " sure, [0-9]+"' out)" 5
+form='"asked": \{"model": .*"seed": 1, .*\}.*"text": " sure, [0-9]+"'
+equal 'each answer is beside its question, which says how it was made' \
+    "$(grep -cE "$form" out)" 5
 
 # --- texts that are no questions ---
 status 3 'a model whose texts do not end is refused' ask --count 5 -n 2
@@ -181,22 +182,22 @@ like_base() {
 head -n 3 like.jsonl >three
 ok 'a base model asks questions like examples' generate run -q -m base --ask \
     --like three -n 20 --temperature 1 --count 5 -s 1
-equal 'questions like prompts are prompts' \
-    "$(grep -cE '^\{"prompt": "add [0-9] and [0-9]", "asked": ' out)" 5
+form='^\{"prompt": "add [0-9] and [0-9]", "asked": '
+equal 'questions like prompts are prompts' "$(grep -cE "$form" out)" 5
 ok 'questions like most of those there are' like_base --count 3
 cp out rest
 like 'copies of examples are dropped' \
     'dropped: ([0-9]+ [a-z]+, )*[1-9][0-9]* copied\)' err
-equal 'no question is an example' "$(grep -c '"add [0-7]' rest)" 0
+equal 'no question is an example' "$(grep -c 'add [0-7] and' rest)" 0
 ok 'questions like examples are asked at once' like_base -q --count 3 --at-once 50
 same 'questions like examples do not depend on --at-once' rest out
 sed 's/"prompt": \("[^"]*"\).*/"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": \1}, {"role": "assistant", "content": "7"}]}/' \
     three >talks
 ok 'a template that is given the examples asks' generate run -q -m chat --ask \
     --like talks -n 20 --temperature 1 --count 3 -s 1 --template bare.jinja
-equal 'questions like messages are messages' "$(grep -cE \
-    '^\{"messages": \[\{"role": "system", "content": "Be brief\."\}, \{"role": "user", "content": "[^"]*"\}\], "asked"' \
-    out)" 3
+form='^\{"messages": \[\{"role": "system", "content": "Be brief\."\}, '
+form=$form'\{"role": "user", "content": "[^"]*"\}\], "asked"'
+equal 'questions like messages are messages' "$(grep -cE "$form" out)" 3
 status 3 'a template is told to write another' generate run -q -m chat --ask \
     --like three -n 20 --count 3 --template tell.jinja
 sed 's/\\x0a/ /g' err >told

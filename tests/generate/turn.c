@@ -51,7 +51,7 @@ test_case(const struct chat *c, const char *system, const json_t *want,
     /* the golden file's clock */
     const struct tm now = { .tm_year = 126, .tm_mon = 10, .tm_mday = 27 };
     const char *refused = json_string_value(json_object_get(want, "refused"));
-    struct turn t;
+    struct user_turn t;
     struct err e = { 0 };
     const int r = turn_find(&t, c, system, &now, &e);
 
@@ -110,7 +110,7 @@ test_refused(void)
     struct chat *none = parse_template("a"),
                 *twice = parse_template(
                     "{{ messages[0].content }}{{ messages[0].content }}");
-    struct turn t;
+    struct user_turn t;
     struct err e;
 
     ok(turn_find(&t, none, NULL, NULL, &e) < 0 && e.code == EX_INPUT &&
@@ -144,7 +144,7 @@ test_end(struct tokenizer *tok)
     struct tok_scratch *scratch = tok_scratch_new(tok);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct turn t = { 0 };
+        struct user_turn t = { 0 };
         struct turn_end end;
 
         buf_adds(&t.after, cases[i].after);
@@ -225,9 +225,11 @@ test_sift(const struct tokenizer *tok)
 int
 main(void)
 {
+    struct tokenizer *tok;
     struct err e;
-    struct tokenizer *tok = tok_open(TOKENIZER, &e);
 
+    tap_scratch();
+    tok = tok_open(TOKENIZER, &e);
     test_golden();
     test_refused();
     test_end(tok);
