@@ -148,7 +148,7 @@ last_said(const json_t *messages, const char *role)
 }
 
 static void
-add_question(struct answers *a, const json_t *messages)
+count_asked(struct answers *a, const json_t *messages)
 {
     const json_t *asked = last_said(messages, "user");
     const char *text = asked != NULL ? json_string_value(asked) : "";
@@ -201,7 +201,7 @@ count_record(struct answers *a, json_t *record, struct err *e)
     }
     question = question_number(a, said, &is_new);
     if (is_new)
-        add_question(a, said);
+        count_asked(a, said);
     if (answer != NULL)
         add_answer(a, record, answer, question);
     json_decref(answer);
