@@ -45,6 +45,8 @@ ask_open(const struct ask_from *from)
     asker_open(&a->asker, from);
     a->sift = sift_new(a->asker.chat, from->date, from->tok);
     sift_add_mark(a->sift, WORDING_OPEN);
+    if (makes_harder(a))
+        sift_add_mark(a->sift, WORDING_NEW);
     if (makes_harder(a) && (a->lines = lines_open(from->harder, &e)) == NULL)
         die_err(&e);
     return a;

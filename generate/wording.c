@@ -64,9 +64,9 @@ wording_harder(struct buf *b, const char *question, size_t way)
     add_marked(b, question);
     buf_addf(b,
         "\nTo make it harder, %s. Keep the rest of the question, with any code "
-        "and data in it. The new question must be clear, and must be "
+        "and data in it. The " WORDING_NEW " must be clear, and must be "
         "understood without the old one. Add 10 to 20 words. Do not answer it. "
-        "Write only the new question, between " WORDING_OPEN
+        "Write only the " WORDING_NEW ", between " WORDING_OPEN
         " and " WORDING_CLOSE ".",
         ways[way].method);
 }
