@@ -67,15 +67,25 @@ end_with_turn(struct asker *a)
         die_err(&e);
     }
     end = turn_end(&a->turn, f->tok, a->scratch);
-    if (end.id >= 0) {
-        a->end[0] = (uint32_t)end.id;
-        a->params.end = a->end;
-        a->params.nend = 1;
-    }
     if (end.text != NULL) {
         a->stop[0] = end.text;
         a->params.nstop = 1;
     }
+}
+
+/* Let questions end at any special token.  Models are seldom trained to end the
+ * words of a user: some go on with the mark that begins the next turn. */
+static void
+end_at_special(struct asker *a)
+{
+    const struct tokenizer *tok = a->from->tok;
+    const size_t n = tok_vocab(tok) < a->from->V ? tok_vocab(tok) : a->from->V;
+
+    for (size_t id = 0; id < n; id++)
+        if (tok_is_special(tok, (uint32_t)id))
+            tok_ids_push(&a->end, (uint32_t)id);
+    a->params.end = a->end.v;
+    a->params.nend = a->end.n;
 }
 
 void
@@ -83,6 +93,7 @@ asker_open(struct asker *a, const struct ask_from *from)
 {
     *a = (struct asker){ .from = from, .params = from->params };
     a->params.stop = a->stop;
+    end_at_special(a);
     a->scratch = tok_scratch_new(from->tok);
     a->system = from->system != NULL ? read_system(from->system) : NULL;
     open_template(a);
@@ -100,6 +111,7 @@ void
 asker_release(struct asker *a)
 {
     free(a->stop[0]);
+    tok_ids_release(&a->end);
     free(a->system);
     turn_release(&a->turn);
     examples_close(a->like);

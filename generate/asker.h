@@ -34,13 +34,13 @@ struct ask_from {
     const json_t *made; /* what texts are made with (made_with.h) */
 };
 
-/* The questions end with </question> if examples or a question to rewrite are
- * shown, else where the template ends a user's turn. */
+/* Questions end at special tokens; and with </question> if examples or a
+ * question to rewrite are shown, else where the template ends a user's turn. */
 struct asker {
     const struct ask_from *from;
     struct gen_params params; /* of all draws */
     char *stop[1];
-    uint32_t end[1];
+    struct tok_ids end; /* the special tokens, which end questions */
     struct tok_scratch *scratch;
     struct chat *chat;     /* NULL: the model has none */
     char *system;          /* text of the system's message; NULL: none */

@@ -102,6 +102,17 @@ cp err told
 status 3 'a model that answers long texts is refused' ask --count 5 \
     --template help.jinja --at-once 3 -n 1000
 same 'answers are counted alike whatever their length is' told err
+# a model that ends a user's words with a special token that is no EOS
+cp -r chat other-end
+sed 's/<|endoftext|>/~/' tok/tokenizer_config.json >other-end/tokenizer_config.json
+rm -f other-end/generation_config.json
+sed '/eos_token_id/d' chat/config.json >other-end/config.json
+echo 'User: add 1 and 2
+Bot: sure,{{ messages[-1].content }}' >sure.jinja
+ok 'a special token ends a question' generate run -q -m other-end --ask -n 9 \
+    --temperature 1 -s 1 --count 5 --template sure.jinja
+equal 'the special token is no part of the question' \
+    "$(grep -cE '"content": "[0-9]+"' out)" 5
 echo '{{ messages[-1].content }}{{ nonesuch() }}' >bad.jinja
 status 3 'a template that cannot be rendered is refused' ask --count 5 \
     --template bad.jinja
