@@ -346,7 +346,8 @@ mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
 # scripts.
 SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/*.tsv \
     recipes/tasks/* \
-    corpus/* corpus/held-out/*) $(addprefix scripts/,agree bits-a-byte complete curve doc-text \
+    corpus/* corpus/held-out/*) $(addprefix scripts/,abilities agree bits-a-byte complete curve \
+    doc-text \
     get-model help-text humaneval ifeval judge-python make-cloze mbpp \
     model-text nearest results supervise text-rows udhr-text)
 SHAREDIR ?= $(PREFIX)/share/retort

@@ -266,6 +266,10 @@ page(struct buf *b, const struct run *r)
     for (size_t i = 0; i < r->nproblem; i++)
         put(b, "<p class=\"problem\">Left out: %s</p>\n", r->problem[i].msg);
     put_result(b, r);
+    if (r->file[F_ABLE].nrow > 0) {
+        put_heading(b, "able", "Abilities");
+        put_run_table(b, r, T_ABLE);
+    }
     if (r->nlog > 0) {
         put_heading(b, "training", "Training");
         put_run_table(b, r, T_RUNS);

@@ -172,6 +172,7 @@ read_tables(struct run *r, const char *dir)
         [F_SCALING] = { "scaling.tsv", "mode",
             "ranks threads rows tokens/s sd efficiency" },
         [F_PLAN] = { "plan.tsv", "", "step" },
+        [F_ABLE] = { "abilities.tsv", "ability model", "items share" },
     };
     size_t nrow = 0;
     struct err e;

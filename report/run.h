@@ -47,6 +47,7 @@ enum {
     F_COMM,     /* student --comm-log dir/comm */
     F_SCALING,  /* recipes/scaling.sh */
     F_PLAN,     /* plan cluster, a sweep */
+    F_ABLE,     /* scripts/abilities */
     NFILE
 };
 

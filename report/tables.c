@@ -221,6 +221,23 @@ make_scaling(struct grid *g, const struct table *t)
         grid_row(g, t, i, c, sizeof c / sizeof *c);
 }
 
+static void
+make_able(struct grid *g, const struct table *t)
+{
+    static const struct column c[] = { { "ability", NULL, 0 },
+        { "model", NULL, 0 }, { "items", "%.0f", 1 }, { "share", "%.1f", 100 },
+        { "share_se", "%.1f", 100 }, { "change", "%+.1f", 100 },
+        { "change_se", "%.1f", 100 } };
+
+    grid_init(g, "abilities",
+        "What the models can do: the share of the items that they do, and how "
+        "far it is from the first model's over the same items, each with its "
+        "standard error",
+        "ability|model|items|share %|\xc2\xb1|change|\xc2\xb1");
+    for (size_t i = 0; i < t->nrow && i < SOURCES; i++)
+        grid_row(g, t, i, c, sizeof c / sizeof *c);
+}
+
 void
 table_make(struct grid *g, int which, const struct run *r)
 {
@@ -230,6 +247,7 @@ table_make(struct grid *g, int which, const struct run *r)
     case T_SOURCES: make_sources(g, &r->eval); break;
     case T_RUNS: make_runs(g, r); break;
     case T_HELD_OUT: make_held_out(g, r); break;
+    case T_ABLE: make_able(g, &r->file[F_ABLE]); break;
     case T_PRUNING: make_pruning(g, &r->file[F_PRUNE]); break;
     case T_SCALING: make_scaling(g, &r->file[F_SCALING]); break;
     default: make_tokens(g, &r->file[F_TOKENS]); break;

@@ -9,6 +9,7 @@
 enum {
     T_MODELS,
     T_PAIRS,
+    T_ABLE,
     T_SOURCES,
     T_RUNS,
     T_HELD_OUT,

@@ -20,14 +20,15 @@ again() {
             : >kept.items
             [ ! -e "$kept.items.tsv.gz" ] ||
                 gzip -dc "$kept.items.tsv.gz" >kept.items
-            for f in memory speed humaneval; do
+            for f in memory speed humaneval mbpp ifeval; do
                 : >"kept.$f"
                 [ ! -e "$kept.$f.tsv.gz" ] || gzip -dc "$kept.$f.tsv.gz" >"kept.$f"
             done
             cat kept.log.* >kept.logs 2>/dev/null || :
             awk -F '\t' -v run="$run" "$again" part=1 "$1/$2.tsv" part=2 \
                 kept.logs part=3 kept.eval part=4 kept.items part=memory \
-                kept.memory part=speed kept.speed part=humaneval kept.humaneval
+                kept.memory part=speed kept.speed part=humaneval kept.humaneval \
+                part=mbpp kept.mbpp part=ifeval kept.ifeval
         else
             # The table is rounded: its figures are in a line of the stored
             # text.
@@ -129,7 +130,9 @@ part == "memory" && ($2 > peak[$1]) { peak[$1] = $2 }
 part == "speed" && $1 == "model_id" { for (i = 1; i <= NF; i++) col[i] = $i }
 part == "speed" && !/^#/ { for (i = 2; i <= NF; i++)
     if (col[i] !~ /_id$/ && col[2] == "max_concurrency") speed[$1, col[i]] = $i }
-part == "humaneval" { asked[$1]++; passed[$1] += $3 }
+part ~ /^(humaneval|mbpp|ifeval)$/ && $3 != "-" {
+    asked[part, $1]++; passed[part, $1] += $3
+}
 # Check speeds: first_by is time of teacher / time of m, rate_by is rate of m /
 # rate of teacher.
 function fast(m,  k, t, r) {
@@ -138,6 +141,13 @@ function fast(m,  k, t, r) {
     k = m == "teacher" || speed[m, t] == "" ? "" : "x"
     check(m, "first_by", k == "" ? k : speed["teacher", t] / speed[m, t])
     check(m, "rate_by", k == "" ? k : speed[m, r] / speed["teacher", r])
+}
+# Check the share of the items of a judge that m does.
+function solved(m, judge,  k, share) {
+    k = asked[judge, m]
+    if (k) share = passed[judge, m] / k
+    check(m, judge, k ? share : "-")
+    check(m, judge "_se", k > 1 ? root(share * (1 - share) / (k - 1)) : "-")
 }
 # The sum over tasks of the score above chance.
 function above(m,  t, x) {
@@ -150,10 +160,9 @@ END {
         judged(model[i])
         check(model[i], "memory", peak[model[i]])
         fast(model[i])
-        k = asked[model[i]]
-        if (k) share = passed[model[i]] / k
-        check(model[i], "humaneval", k ? share : "-")
-        check(model[i], "humaneval_se", k > 1 ? root(share * (1 - share) / (k - 1)) : "-")
+        solved(model[i], "humaneval")
+        solved(model[i], "mbpp")
+        solved(model[i], "ifeval")
         for (t in task) scored = 1
         if (!scored) check(model[i], "recovery", "-")
         else if (row[model[i], "recovery"] != "-")

@@ -182,7 +182,7 @@ damaged recovery distilled 12.1
 damaged recovery teacher 99.0
 rm o/tasks.tsv o/items.tsv
 
-# --- memory, speed, HumanEval ---
+# --- memory, speed, abilities ---
 {
     for p in 'teacher 240.5' 'teacher 300.5' 'student 812.0' 'student 700.0'; do
         printf '# program %s\n# peak %s\npart\n' "${p% *}" "${p#* }" \
@@ -197,22 +197,31 @@ rm o/tasks.tsv o/items.tsv
 } >o/speed.tsv
 for m in teacher distilled; do for i in 1 2 3 4 5; do
     echo "$m H/$i $(((i + ${#m}) % 5 < 2))"; done; done | tr ' ' '\t' >o/humaneval.tsv
-ok 'a row with memory, speed and HumanEval is written' row two
+for m in teacher distilled; do for i in 1 2 3 4 5; do
+    echo "$m $i $(((i + ${#m}) % 2))"; done; echo "$m 6 -"; done | tr ' ' '\t' >o/ifeval.tsv
+ok 'a row with memory, speed and abilities is written' row two
 equal 'a row has peaks, means and the share that passes' "$(awk -F '\t' '
     NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
     $1 == "two" { print $2, $at["memory"], $at["first"], $at["first_by"],
         $at["first_high"], $at["rate"], $at["rate_by"], $at["rate_low"],
-        $at["humaneval"], $at["humaneval_se"] }' r/t.tsv | tr '\n' ',')" \
-    'teacher 300.5 800 - - 5 - - 0.400000 0.244949,distilled 812.0 400 2 2.1 7 1.4 1.3 0.400000 0.244949,rival - - - - - - - - -,'
+        $at["humaneval"], $at["humaneval_se"], $at["mbpp"], $at["ifeval"],
+        $at["ifeval_se"] }' r/t.tsv | tr '\n' ',')" \
+    'teacher 300.5 800 - - 5 - - 0.400000 0.244949 - 0.400000 0.244949,distilled 812.0 400 2 2.1 7 1.4 1.3 0.400000 0.244949 - 0.400000 0.244949,rival - - - - - - - - - - - -,'
 again r t >wrong
-equal 'memory, speed and HumanEval are what lies beside the row' "$(cat wrong)" ''
+equal 'memory, speed and abilities are what lies beside the row' "$(cat wrong)" ''
 damaged memory teacher 240.5
 damaged first distilled 401
 damaged first_by distilled 1.9
 damaged rate_by distilled -
 damaged humaneval distilled 0.6
 damaged humaneval_se teacher 0.2
-rm o/speed.tsv o/humaneval.tsv o/distilled/*.profile
+damaged ifeval teacher 0.5
+ok 'abilities are counted' "$top/scripts/abilities" o/humaneval.tsv o/ifeval.tsv
+equal 'abilities have shares and differences from the first model' \
+    "$(sed 1d out | tr '\t\n' ' ,')" \
+    'HumanEval teacher 5 0.400000 0.244949 - -,HumanEval distilled 5 0.400000 0.244949 0.000000 0.447214,IFEval teacher 5 0.400000 0.244949 - -,IFEval distilled 5 0.400000 0.244949 0.000000 0.000000,'
+status 2 'abilities of no file are refused' "$top/scripts/abilities"
+rm o/speed.tsv o/humaneval.tsv o/ifeval.tsv o/distilled/*.profile
 
 # --- what PyTorch printed ---
 {

@@ -32,6 +32,16 @@ like 'efficiency is shown in per cent' \
 ok 'a table of scaling is shown on a page' report -o page.html run
 like 'the page has the efficiency of the text' '94\.5' page.html
 
+printf 'ability\tmodel\titems\tshare\tshare_se\tchange\tchange_se\n' \
+    >run/abilities.tsv
+printf 'IFEval\t%s\t40\t%s\t0.0715\t%s\n' whole 0.275 '-	-' small 0.225 \
+    '-0.05	0.0349' >>run/abilities.tsv
+ok 'a table of abilities is shown as text' report --text -o text run
+like 'abilities and their changes are shown in per cent' \
+    '^IFEval  *small  *40  *22\.5  *7\.[12]  *-5\.0  *3\.5$' text
+ok 'a table of abilities is shown on a page' report -o page.html run
+like 'the page has the abilities of the text' '<td>-5\.0</td>' page.html
+
 printf 'op\tfrom\tcount\tbytes\tms\nx\tmany\t1\t1\t1\n' >run/comm-log2.tsv
 status 3 'a size that is no number is bad input' report -o page.html run
 like 'the message for a bad size names file and line' \
