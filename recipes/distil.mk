@@ -1,6 +1,7 @@
-# The steps of all recipes: prune a model, distil it on text, and evaluate it on
-# other text.  Recipes differ in model, text and settings, and include this
-# file:
+# The steps of all recipes: prune a model, distil it on text and, if it follows
+# instructions, on answers that it writes itself (recipes/answers.mk), and
+# evaluate it on other text.  Recipes differ in model, text and settings, and
+# include this file:
 #
 #    make -f recipes/NAME.mk [SMOKE=1] [VARIABLE=value ...] [target]
 #
@@ -17,7 +18,7 @@
 # end message fails, so the status of the last one is the status of all.
 
 .PHONY: all fetch text convert prune distil bits report page continue rival \
-        clean help plan settings row tasks tokens like
+        clean help plan settings row tasks abilities tokens like
 
 include $(dir $(lastword $(MAKEFILE_LIST)))steps.mk
 
@@ -55,7 +56,9 @@ TASKS      ?=# tasks to score too, FORM=FILE each; see evaltask(1)
 CLOZE      ?=# 1: score how paragraphs of the held-out text go on
 BENCH      ?=# number of prompts that measure the speed of the models
 HUMANEVAL  ?=# file of problems for the models to solve; see recipes/judge.mk
-LIMIT      ?=# number of problems, from the first on
+MBPP       ?=# another
+IFEVAL     ?=# file of instructions for the models to follow; see recipes/judge.mk
+LIMIT      ?=# number of problems of each file, from the first on
 COMPUTE    ?=# bf16: products of teacher and student in bfloat16
 STUDENT    ?=# further options of student, such as --recompute
 THREADS    ?= 0# threads of every program; 0: all processors
@@ -116,9 +119,10 @@ endif
 
 # The variables that each stage depends on; source: those of the text.
 source     = TEXT $(if $(TEXT),,$(SOURCE))
-text_by    = TEACHER $(source) $(if $(share),JUDGED_SHARE) TOKENIZE PIECES T JOIN VOCAB $(if $(WRITTEN),SEED)
-cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS CANDIDATES SEED KEEP \
-             READY PRUNE SPARSIFY
+text_by    = TEACHER $(source) $(if $(share),JUDGED_SHARE) TOKENIZE PIECES T JOIN \
+             VOCAB $(if $(WRITTEN)$(answers),SEED) ANSWERS $(asked_by)
+cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS CANDIDATES $(filter-out \
+             $(text_by),SEED) KEEP READY PRUNE SPARSIFY $(if $(answers),CALIB)
 said_by    = B BATCHES SAYS COMPUTE CALIBRATE $(if $(CALIBRATE),TEACHER_LR) \
              $(if $(drawn),TEMPERATURE)
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
@@ -142,7 +146,7 @@ all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/bits.txt $(CONVERTED)
 	@printf '\n'; cat $(OUT)/report.txt; printf '\n'; cat $(OUT)/bits.txt
 	@printf '\n'; $(continuations)
 	@printf '\nmodels: %s\n' \
-	    '$(and $(CONVERTED),$(OUT)/teacher (the teacher as a Hugging Face directory), )$(OUT)/pruned, $(OUT)/distilled'
+	    '$(and $(CONVERTED),$(OUT)/teacher (the teacher as a Hugging Face directory), )$(OUT)/pruned, $(OUT)/$(student)'
 	@echo 'the same as a page: $(OUT)/report.html'
 
 settings:
@@ -156,8 +160,10 @@ settings:
 	    but_length,distilled) LR,$(OUT)/distilled*)
 	$(call same,$(OUT)/rival.settings,$(call \
 	    but_length,rival) RIVAL_LR,$(OUT)/rival*)
-	@if [ -n '$(strip $(TEXT))' ] && [ -e $(OUT)/train.done ]; then \
-	    new=$$($(call newer,$(TEXT),$(OUT)/train.done)); \
+	$(if $(on_policy),$(call \
+	    same,$(OUT)/on-policy.settings,ON_POLICY ON_POLICY_BY,$(OUT)/on-policy*))
+	@if [ -n '$(strip $(TEXT) $(SYSTEM))' ] && [ -e $(OUT)/train.done ]; then \
+	    new=$$($(call newer,$(TEXT) $(SYSTEM),$(OUT)/train.done)); \
 	    if [ -n "$$new" ]; then \
 	        echo "$(OUT) was made before $$new was changed:" \
 	            'remove $(OUT), or choose another WORK' >&2; exit 1; fi; fi
@@ -175,10 +181,12 @@ take  = for f in $(1); do $(call link,$(there),$(abspath $(OUT))); done
 like:
 	@mkdir -p $(OUT); cd $(LIKE) && for f in *; do case $$f in smoke | full) ;; \
 	    *) $(call link,$(abspath $(LIKE)),$(abspath $(WORK))) ;; esac; done
-	@[ ! -e $(OUT)/settings ] && [ -e $(there)/train.done ] || exit 0; \
+	@[ ! -e $(OUT)/settings ] && [ -e $(there)/train.done ] $(if $(answers),&& \
+	    { grep -qx FOLLOWS=no $(there)/answers.settings || \
+	    $(call alike,answers.settings,B BATCHES); }) || exit 0; \
 	if $(call alike,settings,$(text_by)); then \
 	    $(call take,plan.txt plan.asked text train train.done train.txt \
-	        shared.tsv vocab vocab.gguf vocab.tsv); fi; \
+	        shared.tsv vocab vocab.gguf vocab.tsv $(made_of_answers)); fi; \
 	if $(call alike,settings,$(cut_by)) && [ -e $(there)/pruned/config.json ]; then \
 	    $(call take,pruned prune.tsv dense sparse.tsv choice); fi; \
 	if [ -e $(there)/targets.done ] && \
@@ -193,7 +201,7 @@ like:
 $(OUT)/plan.asked:      asked = B T BATCHES COMPUTE STUDENT SAYS
 $(OUT)/tasks.asked:     asked = TASKS CLOZE
 $(OUT)/speed.asked:     asked = BENCH
-$(OUT)/humaneval.asked: asked = HUMANEVAL LIMIT
+$(OUT)/abilities.asked: asked = HUMANEVAL MBPP IFEVAL LIMIT
 $(OUT)/samples.asked:   asked = PROMPTS
 $(OUT)/%.asked: settings
 	@printf '%s\n' $(call lines,,$(asked)) >$@.new
@@ -232,7 +240,7 @@ $(OUT)/plan.txt: $(original_made) $(OUT)/plan.asked | programs
 	        'that takes at most 5 % of $(strip $(BATCHES)) steps' >&2; \
 	    $(call plan_of,measure) -B $$rows >$@.all && \
 	    grep -E '^(time.speed|run.hours) ' $@.all >$@.time; \
-	fi && cat $@.time && cat $@.time >>$@.new
+	fi && cat $@.time $(if $(answers),$(OUT)/trial.txt) | tee -a $@.new
 	@rm $@.all $@.time; mv $@.new $@
 
 ## fetch: the model and the texts
@@ -301,8 +309,10 @@ examined = $(or $(own),$(dir $(JUDGED_TEXT))*.*)
 rows     = BUILD=$(BUILD) $(TOP)scripts/text-rows $(whole) $(T)
 # Documents that share 13 words with evaluation text are not trained on; see
 # --exclude in clean(1).
-exclude  = $$(printf -- '--exclude %s ' $(or $(own),$(NEVER))) \
-           $(if $(share),--hold-out $(share)%:$(OUT)/held-out.left)
+# Nor, if there are answers, those that share words with problems to solve.
+unseen   = $$(printf -- '--exclude %s ' $(or $(own),$(NEVER)) \
+           $(if $(answers),$(problems)))
+exclude  = $(unseen) $(if $(share),--hold-out $(share)%:$(OUT)/held-out.left)
 clean    = $(call cleaned,$(PIECES)) $(exclude)
 
 $(OUT)/held-out.jsonl: $(original_made) | settings programs $(OUT)/plan.txt
@@ -312,12 +322,18 @@ $(OUT)/held-out.jsonl: $(original_made) | settings programs $(OUT)/plan.txt
 	    'give HELD_OUT_TEXT, a larger JUDGED_SHARE, or PIECES="--split blank",' \
 	    'which makes each paragraph a document' >&2; exit 1; fi
 
+cut_ids  = $(BIN)/prune vocab -m $(original) --size $(VOCAB) -j $(THREADS) \
+    --report $(OUT)/vocab.tsv -o $(whole)
 $(OUT)/vocab.gguf $(OUT)/vocab/config.json: $(texts) $(original_made) \
     | settings programs $(OUT)/plan.txt
-	rm -rf $(whole)
+	rm -rf $(whole) $(OUT)/used
 	$(clean) $(trained) | $(call tokenize,$(PIECES),$(original)) | \
-	    $(BIN)/prune vocab -m $(original) --size $(VOCAB) -j $(THREADS) \
-	        --report $(OUT)/vocab.tsv -o $(whole)
+	    $(if $(follows),$(BIN)/shard write -f -o $(OUT)/used/text,$(cut_ids))
+	$(if $(follows),$(call chats,$(original)) $(OUT)/answers.jsonl | \
+	    $(BIN)/shard write -f -o $(OUT)/used/answers)
+	$(if $(follows),$(BIN)/stream -q --no-shuffle $(OUT)/used/text \
+	    $(OUT)/used/answers | $(cut_ids))
+	@rm -rf $(OUT)/used
 
 $(OUT)/train.done: $(texts) $(whole_made) \
     | settings programs $(OUT)/plan.txt
@@ -345,25 +361,28 @@ join_judged = find -L $(examined) -type f | sort | \
     while IFS= read -r f; do cat "$$f"; done | head -c $(JUDGED_BYTES) >$(judged) && \
     $(rows) $(JUDGED_ROWS) $(judged) $(OUT)/held-out && \
     $(BIN)/tokenize -q -t $(whole) --decode $(OUT)/held-out >$(judged)
-# The evaluation text may have changed since training: check again that no
-# training text shares words with it.
+# What models are judged by may have changed since training: check again that no
+# training text shares words with it.  $(1): options of clean, $(2): the text.
+define same_words
+@$(1) -q --exclude-report $@.now --stats $(2) >$@.stats
+@rm $@.stats; awk -F '\t' -v OFS='\t' -v folder='$(if $(TEXT),,.*/)' \
+    '{ sub("^" folder, "", $$1) } NR == FNR { was[$$1, $$2]; next } \
+    !(($$1, $$2) in was) { print; n++ } END { exit n > 0 }' \
+    $(OUT)/shared.tsv $@.now >&2 || { echo 'these texts' \
+    'were trained on and share words with one to judge on: remove' \
+    '$(OUT), or choose another WORK or $(3)' >&2; exit 1; }
+@rm $@.now
+endef
 $(OUT)/held-out.tokens: $(if $(TEXT),$(if $(share),$(own)),$(JUDGED_TEXT)) $(whole_made) \
     $(OUT)/judged $(OUT)/train.done | programs
-	@$(clean) -q --exclude-report $(OUT)/shared.now --stats $(trained) >$@.stats
-	@rm $@.stats; awk -F '\t' -v OFS='\t' -v folder='$(if $(TEXT),,.*/)' \
-	    '{ sub("^" folder, "", $$1) } NR == FNR { was[$$1, $$2]; next } \
-	    !(($$1, $$2) in was) { print; n++ } END { exit n > 0 }' \
-	    $(OUT)/shared.tsv $(OUT)/shared.now >&2 || { echo 'these texts' \
-	    'were trained on and share words with one to judge on: remove' \
-	    '$(OUT), or choose another WORK or HELD_OUT_TEXT' >&2; exit 1; }
-	@rm $(OUT)/shared.now
+	$(call same_words,$(clean),$(trained),HELD_OUT_TEXT)
 	$(if $(JUDGED_ROWS),$(join_judged))
 	$(call cleaned,$(WHOLE)) $(judged) | $(call tokens,$(WHOLE)) --stats \
 	    >$(OUT)/held-out.stats
 	$(if $(JUDGED_ROWS),$(BIN)/stream -q -T $(T) --pack none --no-shuffle -o $@ \
 	    $(OUT)/held-out,$(examine) -o $(abspath $@))
 
-STREAM = $(BIN)/stream -T $(T) -s $(SEED) --pack $(PACK) $(MIX) $(OUT)/train
+include $(TOP)recipes/answers.mk
 
 ## convert: the teacher as a Hugging Face directory
 convert: $(OUT)/teacher/config.json
@@ -371,20 +390,20 @@ convert: $(OUT)/teacher/config.json
 # prune cuts nothing with --ratio 0, but needs a batch to measure that.
 $(OUT)/teacher/config.json: $(OUT)/train.done | programs
 	rm -rf $(@D)
-	$(STREAM) -B 1 --batches 1 | $(BIN)/prune -m $(whole) --ratio 0 \
+	$(streamed.text) -B 1 --batches 1 | $(BIN)/prune -m $(whole) --ratio 0 \
 	    -j $(THREADS) -o $(@D)
 
 ## prune: blocks and MLP channels, judged on training text
 prune: $(OUT)/pruned/config.json
 
-search = $(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune -m $(whole) \
+search = $(calibrating) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune -m $(whole) \
     $(and $(PARAMS),--params $(PARAMS)) $(and $(BLOCKS),--blocks $(BLOCKS)) \
     --calib-rows $(CALIB_ROWS) --method greedy --candidates $(CANDIDATES) \
     -j $(THREADS) $(PRUNE) --report $(OUT)/prune.tsv -o $(cut)
 keep   = { printf '\043 retort choice 1\nblock\tgroups\tchannels\n'; \
     printf '%s\tall\tall\n' $(KEEP); } >$(OUT)/choice && $(BIN)/prune cut \
     -m $(whole) --choice $(OUT)/choice -j $(THREADS) -o $(cut)
-zeros  = $(STREAM) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune sparsify \
+zeros  = $(calibrating) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune sparsify \
     -m $(cut) $(SPARSIFY) -j $(THREADS) --report $(OUT)/sparse.tsv -o $(@D)
 ready  = $(BIN)/$(if $(VOCAB),prune vocab -m $(READY) --keep-ids $(OUT)/vocab.tsv \
     -j $(THREADS) -o,convert $(READY)) $(cut)
@@ -405,7 +424,7 @@ taught = $(if $(CALIBRATE),$(OUT)/calibrated,$(whole))
 $(OUT)/calibrated/config.json: $(OUT)/train.done | programs
 	$(call record,$(OUT)/calibrated.settings,$(fitted_by))
 	@mkdir -p $(@D)
-	$(STREAM) -B $(B) --batches $(CALIBRATE) --resume $(@D) | \
+	$(streamed.text) -B $(B) --batches $(CALIBRATE) --resume $(@D) | \
 	    $(BIN)/student -m $(whole) --lr $(TEACHER_LR) --warmup $(WARMUP) \
 	        --save $(SAVE) --keep 1 -j $(THREADS) --resume $(compute) -o $(@D)
 
@@ -455,7 +474,9 @@ $(OUT)/rival/config.json: $(OUT)/pruned/config.json $(call longer,rival) \
 
 # BATCHES=0: the cut model is evaluated, nothing is trained.
 untrained = $(filter 0,$(BATCHES))
-last      = $(if $(untrained),$(OUT)/pruned/config.json,$(OUT)/distilled$(made))
+student   = $(if $(untrained),pruned,$(if $(on_policy),on-policy,distilled))
+last      = $(if $(untrained),$(OUT)/pruned/config.json,$(OUT)/distilled$(made) \
+            $(if $(on_policy),$(OUT)/on-policy$(made)))
 # A rival is evaluated if there is one.
 rival = $(if $(wildcard $(OUT)/rival/config.json),$(OUT)/rival$(made))
 # The file to evaluate of a trained model, or the last file of its folder.
@@ -465,6 +486,7 @@ $(OUT)/%.gguf: $(OUT)/%/config.json $(OUT)/judged | programs
 	$(BIN)/convert --dtype $(ROUND) $(OUT)/$* $@
 models = --base teacher=$(whole) -m pruned=$(OUT)/pruned \
     $(if $(untrained),,-m distilled=$(OUT)/distilled$(gguf)) \
+    $(if $(on_policy),-m on-policy=$(OUT)/on-policy$(gguf)) \
     $(if $(rival),-m rival=$(OUT)/rival$(gguf))
 $(OUT)/eval.tsv: $(last) $(OUT)/held-out.tokens \
     $(OUT)/judged $(rival) | programs
@@ -485,7 +507,6 @@ $(OUT)/tasks.tsv: $(last) $(OUT)/judged $(OUT)/tasks.asked $(rival) \
 	    --compare --items $(OUT)/items.tsv --format tsv -o $@
 
 # Speed of both models, in the same type of weights, measured in turn.
-student = $(if $(untrained),pruned,distilled)
 $(OUT)/speed.tsv: $(last) $(OUT)/judged $(OUT)/speed.asked | programs
 	rm -rf $(OUT)/speed && mkdir $(OUT)/speed
 	$(BIN)/convert -q --dtype bf16 $(whole) $(OUT)/speed/teacher
@@ -495,22 +516,39 @@ $(OUT)/speed.tsv: $(last) $(OUT)/judged $(OUT)/speed.asked | programs
 	    >'$(abspath $@).new'
 	@rm -r $(OUT)/speed; mv $@.new $@
 
-$(OUT)/humaneval.tsv: $(last) $(OUT)/judged $(OUT)/humaneval.asked $(rival) \
-    $(HUMANEVAL) | programs
-	@for m in $(filter-out --base -m,$(models)); do \
-	    o=$(OUT)/humaneval/$${m%%=*} && $(MAKE) --no-print-directory \
-	        -f $(TOP)recipes/judge.mk HUMANEVAL=$(HUMANEVAL) LIMIT=$(LIMIT) \
-	        MODEL=$${m#*=} OUT=$$o BIN=$(BIN) THREADS=$(THREADS) >&2 && \
-	    awk -F '\t' -v OFS='\t' -v m=$${m%%=*} '!/^#/ { print m, $$1, $$2 }' \
-	        $$o/humaneval.tsv || exit 1; done >$@.new
-	@mv $@.new $@
+## abilities: shares of HUMANEVAL, MBPP and IFEVAL that each model does
+abilities: $(OUT)/abilities.tsv
+	@cat $<
+
+# Texts that share words with these files are not trained on, so that files that
+# are given later may be refused.
+problems = $(HUMANEVAL) $(MBPP) $(IFEVAL)
+judges   = $(strip $(foreach v,HUMANEVAL MBPP IFEVAL,$(if $(strip $($v)),$v)))
+unjudged = $(patsubst %,$(OUT)/%.tsv,$(filter-out $(judged_as),humaneval mbpp \
+           ifeval $(if $(judges),,abilities)))
+judged_as = $(patsubst IFEVAL,ifeval,$(patsubst MBPP,mbpp,$(patsubst \
+           HUMANEVAL,humaneval,$(judges))))
+$(OUT)/abilities.tsv: $(last) $(OUT)/judged $(OUT)/abilities.asked $(rival) \
+    $(problems) $(OUT)/train.done | programs
+	$(if $(answers),$(call same_words,$(clean),$(trained),other problems))
+	$(if $(follows),$(call same_words,$(BIN)/clean \
+	    $(unseen),$(OUT)/answers.jsonl,other problems))
+	@rm -f $(judged_as:%=$(OUT)/%.tsv); for m in $(filter-out \
+	    --base -m,$(models)); \
+	do o=$(OUT)/abilities/$${m%%=*} && $(MAKE) --no-print-directory \
+	        -f $(TOP)recipes/judge.mk $(foreach v,$(judges),$v=$($v)) \
+	        LIMIT=$(LIMIT) MODEL=$${m#*=} OUT=$$o BIN=$(BIN) \
+	        THREADS=$(THREADS) >&2 && \
+	    for j in $(judged_as); do \
+	        awk -F '\t' -v OFS='\t' -v m=$${m%%=*} '!/^#/ { print m, $$1, $$2 }' \
+	            $$o/$$j.tsv >>$(OUT)/$$j.tsv || exit 1; done || exit 1; done
+	@$(TOP)scripts/abilities $(judged_as:%=$(OUT)/%.tsv) >$@.new; mv $@.new $@
 
 ## row: put this run into RESULTS, with the sources of its figures
 row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
-    $(if $(BENCH),$(OUT)/speed.tsv) $(if $(HUMANEVAL),$(OUT)/humaneval.tsv)
+    $(if $(BENCH),$(OUT)/speed.tsv) $(if $(judges),$(OUT)/abilities.tsv)
 	@rm -f $(if $(strip $(items)),,$(OUT)/tasks.tsv $(OUT)/items.tsv) \
-	    $(if $(BENCH),,$(OUT)/speed.tsv) \
-	    $(if $(HUMANEVAL),,$(OUT)/humaneval.tsv)
+	    $(if $(BENCH),,$(OUT)/speed.tsv) $(unjudged)
 	@$(TOP)scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
 	    "$(command)" $(OUT)
 
@@ -518,7 +556,8 @@ row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
 # and without PROMPTS, whose answers are in no row.  Files outside the project,
 # also in FORM=FILE, are named without their folders.
 places  = WORK BUILD THREADS RUN RESULTS SMOKE PEER LIKE STORED PROMPTS
-named   = TEXT HELD_OUT_TEXT TEACHER READY UDHR HELP TASKS HUMANEVAL
+named   = TEXT HELD_OUT_TEXT TEACHER READY UDHR HELP TASKS HUMANEVAL MBPP IFEVAL \
+          SYSTEM
 short   = $(subst $(space),=,$(strip $(foreach f,$(subst =, ,$(1)),\
     $(or $(filter recipes/%,$f),$(notdir $f)))))
 space   = $() $()
@@ -528,27 +567,31 @@ command = $(strip make -f recipes/$(notdir $(RECIPE)) $(foreach v,$(filter-out $
 given   = $(sort $(foreach v,$(.VARIABLES),\
     $(if $(filter command environment,$(firstword $(origin $v))),\
     $(filter $v,$(settable)))))
-settable := $(sort $(call settable_in,$(RECIPE) $(TOP)recipes/distil.mk))
+makefiles := $(RECIPE) $(TOP)recipes/distil.mk $(TOP)recipes/answers.mk
+settable  := $(sort $(call settable_in,$(makefiles)))
 
 ## bits: bits a byte of every language, before and after distillation
 bits: $(OUT)/bits.txt
 	@cat $<
 
 $(OUT)/bits.txt: $(OUT)/eval.tsv $(TOP)scripts/bits-a-byte
-	@$(TOP)scripts/bits-a-byte $(OUT)/held-out.stats $< pruned distilled >$@.new
+	@$(TOP)scripts/bits-a-byte $(OUT)/held-out.stats $< pruned $(student) >$@.new
 	@mv $@.new $@
 
 ## report: perplexity, KL to the teacher, agreement, on held-out text
 report: $(OUT)/report.txt
 	@cat $<
 
-$(OUT)/report.txt: $(OUT)/eval.tsv | programs
+$(OUT)/report.txt: $(OUT)/eval.tsv $(if $(judges),$(OUT)/abilities.tsv) | programs
+	@rm -f $(unjudged)
 	@$(BIN)/report -q --text $(OUT) >$@.new || [ $$? -eq 3 ] && mv $@.new $@
 
 ## page: the report as HTML, with curves and texts of the models
 page: $(OUT)/report.html
 
-$(OUT)/report.html: $(OUT)/eval.tsv $(OUT)/samples.txt | programs
+$(OUT)/report.html: $(OUT)/eval.tsv $(OUT)/samples.txt \
+    $(if $(judges),$(OUT)/abilities.tsv) | programs
+	@rm -f $(unjudged)
 	@{ $(BIN)/student -V | sed -n '1s/^/version=/p'; \
 	    cat $(OUT)/settings $(OUT)/*.settings; } | \
 	    awk '{ sub(/=/, "\t"); print }' >$(OUT)/facts.txt
@@ -563,10 +606,10 @@ continuations = awk -F '\t' '{ gsub(/\\[nt]/, " ", $$3); \
     printf "%s%-10s %s\n", (NR > 1 && NR % 3 == 1 ? "\n" : ""), $$2, $$3 }' \
     $(OUT)/samples.txt
 
-$(OUT)/samples.txt: $(OUT)/distilled/config.json $(OUT)/samples.asked | programs
+$(OUT)/samples.txt: $(OUT)/$(student)/config.json $(OUT)/samples.asked | programs
 	@for p in $(PROMPTS); do \
 	    for m in teacher:$(whole) pruned:$(OUT)/pruned \
-	        distilled:$(OUT)/distilled; do \
+	        $(student):$(OUT)/$(student); do \
 	        $(BIN)/generate run -q -m "$${m#*:}" -j $(THREADS) -n 24 \
 	            -- "$${p#*:}" >$@.text || exit 1; \
 	        printf '%s\t%s\t' "$${p%%:*}" "$${m%%:*}"; \
@@ -582,7 +625,7 @@ clean:
 
 help:
 	@echo 'make -f $(RECIPE) [SMOKE=1] [VARIABLE=value ...] [target]'
-	@echo; sed -n 's/^## \([a-z]*:\)/  \1/p' $(TOP)recipes/distil.mk; echo
+	@echo; sed -n 's/^## \([a-z]*:\)/  \1/p' $(wordlist 2,3,$(makefiles)); echo
 	@echo 'SMOKE=1 is a small size, to see that every step works.'
 	@echo 'Variables, and their values now:'
-	$(call variables,$(RECIPE) $(TOP)recipes/distil.mk)
+	$(call variables,$(makefiles))

@@ -15,7 +15,8 @@ RECIPE := $(firstword $(MAKEFILE_LIST))
 settable_in = $(shell sed -n 's/^\([A-Z_0-9]*\) *?=.*/\1/p' $(wildcard $(1)))
 # The variables of this recipe and of the makefiles that it reads.
 known := SMOKE PIP $(call settable_in,$(RECIPE) $(if $(filter task.mk,$(notdir \
-    $(RECIPE))),,$(TOP)recipes/distil.mk $(TOP)recipes/judge.mk $(TOP)Makefile))
+    $(RECIPE))),,$(addprefix $(TOP),recipes/distil.mk recipes/answers.mk \
+    recipes/judge.mk Makefile)))
 typed := $(foreach v,$(.VARIABLES),$(if $(filter command-line,$(subst \
     $() ,-,$(origin $v))),$v))
 

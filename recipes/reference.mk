@@ -27,6 +27,7 @@ PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because'
 WORK       ?= run/reference# everything is kept here
 TOKENIZE   ?= --split blank# options of clean and tokenize
 PACK       ?= none# how documents fill rows; with JOIN documents are rows
+ANSWERS    ?= 0# per cent of the tokens that the teacher writes; PyTorch reads text alone
 JOIN       ?= 1# rows are cut from all text joined
 JUDGED_BYTES ?= 60000# bytes of joined text to judge on
 JUDGED_ROWS ?= 40# rows of it to judge on, at most

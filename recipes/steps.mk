@@ -23,11 +23,13 @@ programs:
 
 # Settings are kept beside the files that they made, as lines NAME=VALUE.
 # changed: print those of the lines $(1) that differ in the files $(2).  A
-# setting that a file lacks did not exist at that time, so it had no value.
+# setting that a file lacks did not exist at that time, so it had no value, or
+# was 0.
 lines   = $(foreach v,$(2),'$(v)=$(subst ','\'',$(strip $($(v))))')
 changed = printf '%s\n' $(1) | grep -vxF $(addprefix -f ,$(2)) | \
     while IFS= read -r s; do \
-        [ -z "$${s\#*=}" ] && ! grep -q "^$$s" $(2) || printf '%s\n' "$$s"; \
+        case $${s\#*=} in ('' | 0) ! grep -q "^$${s%%=*}=" $(2); ;; (*) false; esac || \
+            printf '%s\n' "$$s"; \
     done | grep .
 # same: fail if settings $(2) differ from file $(1), under which $(3) was made.
 define same
