@@ -171,28 +171,46 @@ sift_add_mark(struct sift *s, const char *mark)
 
 /* ---- a text ---- */
 
-/* Beginnings of code, and of what assistants say before they answer; the latter
- * in any case, and as whole words. */
+/* Beginnings of code; what both users and assistants say before code; and what
+ * assistants say before they answer.  The words count in any case. */
 static const char *const code[] = { "```", "#", "//", "/*", "class ", "def ",
-    "from ", "import ", "package ", "public " };
-static const char *const said[] = { "as an ai", "certainly", "here are",
-    "here is", "here's", "i'm sorry", "of course", "sorry", "sure" };
+    "from ", "import ", "package ", "public ", NULL };
+static const char *const here[] = { "here are", "here is", "here's", NULL };
+static const char *const said[] = { "as an ai", "certainly", "i'm sorry",
+    "of course", "sorry", "sure", NULL };
+
+/* Does text[n], which may go on, begin with whole words of the list? */
+static int
+begins_with_words(const char *text, size_t n, const char *const *list)
+{
+    for (size_t i = 0; list[i] != NULL; i++) {
+        const size_t k = strlen(list[i]);
+
+        if (n > k && strncasecmp(text, list[i], k) == 0 && !is_letter(text[k]))
+            return 1;
+    }
+    return 0;
+}
 
 int
 sift_answers(const char *text, size_t n)
 {
-    while (n > 0 && strchr(" \t\r\n", *text) != NULL)
-        text++, n--;
-    for (size_t i = 0; i < sizeof code / sizeof *code; i++)
+    const char *const end = text + n;
+
+    while (text < end && strchr(" \t\r\n", *text) != NULL)
+        text++;
+    n = (size_t)(end - text);
+    for (size_t i = 0; code[i] != NULL; i++)
         if (n >= strlen(code[i]) && memcmp(text, code[i], strlen(code[i])) == 0)
             return 1;
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        const size_t k = strlen(said[i]);
-
-        if (n > k && strncasecmp(text, said[i], k) == 0 && !is_letter(text[k]))
-            return 1;
+    if (begins_with_words(text, n, here))
+        return 1;
+    while (!begins_with_words(text, (size_t)(end - text), said)) {
+        text = memchr(text, '\n', (size_t)(end - text));
+        if (text == NULL || ++text == end)
+            return 0;
     }
-    return 0;
+    return 1;
 }
 
 static int
@@ -225,7 +243,8 @@ holds_name(const char *text)
     return 0;
 }
 
-/* Does the line begin with a role, and end there or go on with a colon? */
+/* Does the line begin with a role, and end there or go on with a colon or
+ * code? */
 static int
 begins_with_role(const struct sift *s, const char *line)
 {
@@ -236,7 +255,7 @@ begins_with_role(const struct sift *s, const char *line)
         if (strncasecmp(line, s->word[i], n) == 0) {
             const char *rest = line + n + strspn(line + n, " \t\r");
 
-            if (*rest == '\0' || *rest == '\n' || *rest == ':')
+            if (*rest == '\0' || strchr("\n:`", *rest) != NULL)
                 return 1;
         }
     }

@@ -34,8 +34,8 @@ void sift_free(struct sift *s);
 /* From here on a text that holds `mark` is dropped. */
 void sift_add_mark(struct sift *s, const char *mark);
 
-/* Does the text[n], which may go on, begin as an answer does, whatever
- * follows? */
+/* Does the text[n], which may go on, begin as an answer does, or have such a
+ * line? */
 int sift_answers(const char *text, size_t n);
 /* Judge a text[n] that has a NUL behind it, is UTF-8 with U+FFFD for damaged
  * bytes, and has no white space at its ends.  whole: did the model end it?
