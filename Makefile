@@ -348,7 +348,7 @@ SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/*.tsv \
     recipes/tasks/* \
     corpus/* corpus/held-out/*) $(addprefix scripts/,abilities agree bits-a-byte \
     complete curve doc-text get-model help-text humaneval ifeval judge-python \
-    make-cloze mbpp model-text nearest results supervise text-rows udhr-text)
+    make-cloze mbpp model-text nearest results supervise task text-rows udhr-text)
 SHAREDIR ?= $(PREFIX)/share/retort
 shared  := $(foreach f,$(SHARED),$(if $(wildcard $(f)/*),,$(f)))
 share   = $(DESTDIR)$(SHAREDIR)
