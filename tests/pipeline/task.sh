@@ -193,15 +193,17 @@ sed -i '/"chat_template"/,/^  \]/d; s/"model_max_length": 128,/"model_max_length
 llama config.json vocab_size 300 hidden_size 32 intermediate_size 64 \
     num_attention_heads 4 num_key_value_heads 2 initializer_range 0.05 \
     bos_token_id 1 eos_token_id 2
-awk 'BEGIN { srand(1)
+# The awks differ in rand().
+awk 'function draw(n) { x = x * 16807 % 2147483647; return int(x * n / 2147483647) }
+    BEGIN { x = 1
     letters = "3456789 abcdefghij 3456789 klmnopqrs 3456789 .</>"
     for (i = 0; i < 400; i++) {
         chat = ""
-        for (k = 1 + int(rand() * 3); k > 0; k--) {
+        for (k = 1 + draw(3); k > 0; k--) {
             user = says = ""
-            for (j = rand() * 40; j > 0; j--)
-                user = user substr(letters, 1 + int(rand() * 46), 1)
-            for (j = 0; j < 4; j++) says = says " " 3 + int(rand() * 7)
+            for (j = draw(40); j > 0; j--)
+                user = user substr(letters, 1 + draw(46), 1)
+            for (j = 0; j < 4; j++) says = says " " 3 + draw(7)
             says = "<question>\\n" says "\\n</question>"
             chat = chat (chat == "" ? "" : ",") \
                 "{\"role\": \"user\", \"content\": \"" user "\"}," \
@@ -243,7 +245,7 @@ for f in questions asked answers learn alone; do
     if grep -qFf judged $o/$f.jsonl; then fail "no judged question is in $f.jsonl"
     else pass "no judged question is in $f.jsonl"; fi
 done
-own='"content": ?"[3-9] [3-9] [3-9] [3-9]"'
+own='"content": ?"[3-9]( [3-9])+"'
 unlike 'the copy does not learn questions of the teacher' "$own" $o/alone.jsonl
 like 'the student learns questions of the teacher' "$own" $o/learn.jsonl
 shard list -q $o/targets.tokens >listed
@@ -253,7 +255,7 @@ twice recipe
 ok 'models without a chat template are given plain text' recipe \
     WORK="$work/p" CHAT= REWARD="awk '{ print 1 }'"
 like 'the teacher sees plain text' '"prompt": ?"[^"]*and more of it[^"]*</question>.n.n[^"]*.n"' p/smoke/judged-teacher.jsonl
-like 'the student learns plain text' '^."prompt": "[3-9] [3-9] [3-9] [3-9].n", "completion": "' p/smoke/learn.jsonl
+like 'the student learns plain text' '^."prompt": "[3-9]( [3-9])+.n", "completion": "' p/smoke/learn.jsonl
 
 # --- what is asked is not what judges ---
 question=$(sed -n '1s/.*"content": \?"\([^"]*\)"}\].*/\1/p' $o/questions.jsonl)
