@@ -2,19 +2,27 @@
 # generate run --ask and --harder: a model writes questions of users
 . "${0%/*}/../lib/lib.sh"
 
+# What the tiny model writes depends on the last bits of its weights.
+if grep -qw avx2 /proc/cpuinfo 2>/dev/null; then
+    RETORT_KERNELS=avx2
+    export RETORT_KERNELS
+fi
+
 # --- a model that knows two kinds of texts ---
 mkdir tok
 cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
 printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
     '<|endoftext|>' >tok/tokenizer_config.json
-awk 'BEGIN {
-    srand(1)
+# The awks differ in rand().
+awk 'function draw(n) { x = x * 16807 % 2147483647; return int(x * n / 2147483647) }
+BEGIN {
+    x = 3
     for (i = 0; i < 400; i++) {
-        for (k = 0; k < 16; k++) n[k] = int(rand() * 9)
+        for (k = 0; k < 16; k++) n[k] = draw(9)
         printf "{\"text\": \"User: add %d and %d\\nBot: sure, %d\"}\n", n[0], n[1],
             n[0] + n[1]
         printf "{\"text\": \""
-        last = 10 + 2 * int(rand() * 4)
+        last = 10 + 2 * draw(4)
         for (k = 0; k < last; k += 2)
             printf "<question>\\nadd %d and %d\\n</question>\\n\\n", n[k], n[k + 1]
         print "\"}"

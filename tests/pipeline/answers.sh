@@ -11,11 +11,14 @@ mkdir tok mine
 cp "$top/tests/golden/tok/digits.json" tok/tokenizer.json
 printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
     '<|im_end|>' >tok/tokenizer_config.json
-awk 'BEGIN { srand(1); for (i = 0; i < 600; i++) {
-    a = int(rand() * 10); b = int(rand() * 10); c = int(rand() * 10)
-    printf "{\"text\": \"<|im_start|>user\\nadd %d and %d and %d<|im_end|>\\n" \
-        "<|im_start|>assistant\\nthe sum of them is %d<|im_end|>\\n\"}\n", a, b, c,
-        a + b + c } }' >sums.jsonl
+# The awks differ in rand().
+awk 'function draw(n) { x = x * 16807 % 2147483647; return int(x * n / 2147483647) }
+    BEGIN { x = 1; for (i = 0; i < 600; i++) {
+    a = draw(10); b = draw(10); c = draw(10)
+    printf "{\"text\": \"%s<|im_start|>user\\nadd %d and %d and %d<|im_end|>\\n" \
+        "<|im_start|>assistant\\nthe sum of them is %d<|im_end|>\\n\"}\n",
+        i % 3 ? "" : "<|im_start|>system\\nYou add numbers.<|im_end|>\\n",
+        a, b, c, a + b + c } }' >sums.jsonl
 llama new.json vocab_size 1024 hidden_size 48 intermediate_size 96 \
     num_hidden_layers 2 num_attention_heads 4 num_key_value_heads 2 \
     head_dim 12 max_position_embeddings 512 initializer_range 0.05
@@ -192,9 +195,7 @@ if [ -n "$problems" ]; then
     equal 'the row is what lies beside it' "$(cat wrong)" ''
     like 'the row names the files of judges without folders' \
         "HUMANEVAL='problems.jsonl' IFEVAL='rules.jsonl' " r/smollm2.tsv
-    # a question and its answer
-    awk -F '"' 'NR == 1 { for (i = 1; i < NF; i++) if ($i == "text") said = $(i + 2)
-        printf "{\"text\": \"%s %s\"}\n", $18, said }' $o/answers.jsonl >seen.jsonl
+    awk -F '"' 'NR == 1 { printf "{\"text\": \"%s\"}\n", $18 }' $o/answers.jsonl >seen.jsonl
     status 2 'problems that were trained on are refused' all HUMANEVAL= \
         IFEVAL="$work/seen.jsonl" abilities
     like 'the message lists the answer' 'answers.jsonl	0	.*	.*seen.jsonl	' err
