@@ -75,7 +75,7 @@ if clean --lang auto -q none.jsonl >out 2>err; then
     status 3 'a record that has a source already is refused' clean --lang auto s.jsonl
     like 'the message on a source says where' 's.jsonl: offset 0: .*source' err
 else
-    skip 'languages of questions are found' 'built without CLD2'
+    skip 'languages of questions are found' 'built without CLD2 (libcld2-dev)'
 fi
 
 # Held-out items, as they are published
