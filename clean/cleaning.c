@@ -79,8 +79,8 @@ free_verdict(void *result)
     free(v);
 }
 
-/* Does the text, or a message of a conversation, share a gram with held-out
- * text?  1: v->hit is set, with places in the text. */
+/* Does the text, or a message of a conversation, share words with held-out
+ * text? 1: v->hit says where in text. */
 static int
 is_held_out(const struct cleaning *c, struct clean_worker *w, const char *text,
     size_t n, struct verdict *v)

@@ -8,9 +8,13 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define WORDS 13 /* words of a gram, by default */
-#define LEAST 8  /* words; shorter texts are ignored */
-#define ASKED 5  /* words; shorter texts are not looked for within questions */
+/* Words in a row for which a text, and for which a question, is excluded by
+ * default.  Held-out texts of fewer than LEAST words are looked for in questions
+ * only, and those of fewer than ASKED words are only compared with whole
+ * questions. */
+#define WORDS 13
+#define LEAST 8
+#define ASKED 5
 #define DOC \
     ((size_t)64 << 20) /* held-out documents may have at least these bytes */
 #define RING 128       /* > EXCLUDE_MOST, a power of two */
@@ -35,10 +39,12 @@ struct grams {
 };
 
 struct exclude {
-    size_t n;      /* words of a gram */
-    size_t asked;  /* words of a gram in questions */
-    size_t least;  /* fewest words of a text that is looked for in others */
-    int questions; /* 1: shorter texts are kept, to compare questions with */
+    size_t n;      /* words in a row that a text must not share with a held-out
+                    * text */
+    size_t asked;  /* the same for a question */
+    size_t least;  /* words of the shortest held-out text that is looked for in
+                    * other texts than questions */
+    int questions; /* 1: there will be questions */
     const struct fold *fold;
     struct words words;
     uint64_t *word; /* [nword] hashes of the words of all texts */
@@ -51,8 +57,9 @@ struct exclude {
     struct grams of_any; /* grams that a document must not contain */
     struct grams whole;  /* texts that a document must not consist of: all runs
                           * of `least` to n - 1 words */
-    struct grams few;    /* texts of fewer than `least` words, which a question
-                          * must not be; those of ASKED words, not contain */
+    struct grams few;    /* held-out texts of fewer than `least` words: a
+                          * question must not equal them, nor contain those of
+                          * ASKED words or more */
     /* Bloom filter (one hash) of the first `least` words of the grams in
      * of_any: most positions of a document need only this lookup. */
     uint64_t *begins;
@@ -400,7 +407,8 @@ find_any_gram(const struct exclude *x, struct tail *t, struct exclude_hit *hit)
     return 0;
 }
 
-/* As find_any_gram, for grams that a question must not contain. */
+/* Does t, the last words of a question, end in a gram that questions must not
+ * have? */
 static int
 find_asked(const struct exclude *x, const struct tail *t,
     struct exclude_hit *hit)

@@ -34,7 +34,7 @@ struct exclude *exclude_new(const struct opt_list *files, size_t n,
     const struct fold *fold, struct err *e);
 void exclude_free(struct exclude *x);
 
-/* Words of a gram, but in questions. */
+/* Words in a row for which a text that is no question is excluded. */
 size_t exclude_words(const struct exclude *x);
 
 /* Hash (XXH3-64) of n, of the words of all held-out texts, and of the indices

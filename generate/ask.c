@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The run ends when, of TRIED draws or more, fewer than one in ONE_OF are
+/* After TRIED draws the run ends as soon as fewer than one draw in ONE_OF was
  * kept. */
 enum { TRIED = 64, ONE_OF = 50 };
 
@@ -24,7 +24,7 @@ struct ask {
     struct line_reader *lines; /* of `harder`, or NULL */
     size_t read;               /* lines of `harder` that were read */
     uint64_t next;             /* index of the next draw */
-    uint64_t drawn;            /* 1 + the index of the last draw judged */
+    uint64_t drawn;            /* index behind that of the last draw judged */
     size_t kept;               /* questions written, by all runs */
     size_t count[SIFT_WHYS];   /* draws of this run */
 };
@@ -167,7 +167,7 @@ is_copy(const struct ask *a, const struct written *t, const char *text)
     return same;
 }
 
-/* The member `asked` of a line, but for what needs the text. */
+/* The member `asked` of the line: how its question was made. */
 static json_t *
 asked_by(const struct ask *a, const struct prompt *q)
 {
@@ -289,8 +289,8 @@ refuse_line(const struct ask *a, const char *file)
         file, a->kept + 1);
 }
 
-/* The line of `harder` with this index, which the output's line says to be made
- * from the question `was`. */
+/* Read on in `harder` up to line `index`, and return its record.  Dies unless
+ * its question is `was`, as a line of the output says. */
 static json_t *
 find_question(struct ask *a, uint64_t index, const char *was, const char *file)
 {
@@ -310,8 +310,8 @@ find_question(struct ask *a, uint64_t index, const char *was, const char *file)
     return record;
 }
 
-/* Count a line that the output has; *record: NULL, or becomes the line of
- * `harder` that it was made from. */
+/* Count a line that the output has.  With `harder`, *record becomes the record
+ * that the line was made from. */
 static void
 count_line(struct ask *a, const char *file, const char *line, json_t **record)
 {

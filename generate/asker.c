@@ -149,15 +149,10 @@ add_turn(const struct asker *a, const char *said, struct buf *text,
     struct err *e)
 {
     const struct chat_options o = { .prompt = 1, .now = a->from->date };
-    json_t *messages =
-        json_pack("[{s:s, s:s}]", "role", "user", "content", said);
+    json_t *messages = question_messages(a->system, said, strlen(said));
     struct jinja_out out;
-    int r;
+    const int r = chat_render(a->chat, messages, &o, &out, e);
 
-    if (a->system != NULL)
-        json_array_insert_new(messages, 0,
-            json_pack("{s:s, s:s}", "role", "system", "content", a->system));
-    r = chat_render(a->chat, messages, &o, &out, e);
     if (r == 0)
         buf_add(text, out.text.p, out.text.n);
     jinja_out_release(&out);

@@ -34,13 +34,14 @@ struct ask_from {
     const json_t *made; /* what texts are made with (made_with.h) */
 };
 
-/* Questions end at special tokens; and with </question> if examples or a
- * question to rewrite are shown, else where the template ends a user's turn. */
+/* A question ends at any special token.  With --like and --harder it also ends
+ * at </question>, and with --ask alone at the text that the chat template
+ * prints after a user's words. */
 struct asker {
     const struct ask_from *from;
     struct gen_params params; /* of all draws */
     char *stop[1];
-    struct tok_ids end; /* the special tokens, which end questions */
+    struct tok_ids end; /* all special tokens */
     struct tok_scratch *scratch;
     struct chat *chat;     /* NULL: the model has none */
     char *system;          /* text of the system's message; NULL: none */

@@ -1,5 +1,6 @@
 /* Statistics of measurements; see bench_stat.h. */
 #include "bench_stat.h"
+#include "base/median.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -16,23 +17,6 @@ bench_turns(const struct bench_run *r)
 
 /* ---- values of many requests ---- */
 
-static int
-double_order(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-double
-bench_quantile(const double *x, size_t n, double q)
-{
-    const double at = q * (double)(n - 1);
-    const size_t i = (size_t)at;
-
-    return i + 1 < n ? x[i] + (at - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
-}
-
 struct bench_summary
 bench_summary_of(double *x, size_t n)
 {
@@ -47,9 +31,9 @@ bench_summary_of(double *x, size_t n)
     for (size_t i = 0; i < n; i++)
         square += (x[i] - s.mean) * (x[i] - s.mean);
     s.std = sqrt(square / (double)n);
-    qsort(x, n, sizeof *x, double_order);
-    s.median = bench_quantile(x, n, 0.5);
-    s.p99 = bench_quantile(x, n, 0.99);
+    sort_doubles(x, n);
+    s.median = quantile(x, n, 0.5);
+    s.p99 = quantile(x, n, 0.99);
     return s;
 }
 
@@ -194,12 +178,12 @@ bootstrap(struct bench_pair *p, const struct share *x, const struct share *y,
         }
         compare_sums(&a, &b, m, &d[s], &r[s]);
     }
-    qsort(d, SAMPLES, sizeof *d, double_order);
-    qsort(r, SAMPLES, sizeof *r, double_order);
-    p->difference.low = bench_quantile(d, SAMPLES, 0.025);
-    p->difference.high = bench_quantile(d, SAMPLES, 0.975);
-    p->ratio.low = bench_quantile(r, SAMPLES, 0.025);
-    p->ratio.high = bench_quantile(r, SAMPLES, 0.975);
+    sort_doubles(d, SAMPLES);
+    sort_doubles(r, SAMPLES);
+    p->difference.low = quantile(d, SAMPLES, 0.025);
+    p->difference.high = quantile(d, SAMPLES, 0.975);
+    p->ratio.low = quantile(r, SAMPLES, 0.025);
+    p->ratio.high = quantile(r, SAMPLES, 0.975);
     free(d);
 }
 

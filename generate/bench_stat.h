@@ -52,8 +52,6 @@ struct bench_summary {
 };
 /* The statistics of x [n], which is sorted in place. */
 struct bench_summary bench_summary_of(double *x, size_t n);
-/* Quantile q of the sorted x [n], interpolated linearly. */
-double bench_quantile(const double *x, size_t n, double q);
 
 struct bench_result {
     size_t completed, failed; /* requests */

@@ -20,31 +20,17 @@ static const char *const aside[] = { "model", "adapter", "tokenizer",
     "guesses", "at-once", "cache", "slice", "threads", "cpus", "numa",
     "reward-time", NULL };
 
-/* Set j[name] to the hash of the model or adapter at path; path NULL: to
- * null. */
+/* Set j[name] to what `hash` computes of path; path NULL: to null. */
 static void
-set_hash(json_t *j, const char *name, const char *path)
+set_hash(json_t *j, const char *name, const char *path,
+    int (*hash)(const char *path, char hex[33], struct err *e))
 {
-    char hash[33];
+    char hex[33];
     struct err e;
 
-    if (path != NULL && ckpt_hash_model(path, hash, &e) < 0)
+    if (path != NULL && hash(path, hex, &e) < 0)
         die_err(&e);
-    json_object_set_new(j, name,
-        path != NULL ? json_string(hash) : json_null());
-}
-
-/* Set j[name] to the hash of a file; path NULL: to null. */
-static void
-set_file_hash(json_t *j, const char *name, const char *path)
-{
-    char hash[33];
-    struct err e;
-
-    if (path != NULL && ckpt_hash(path, hash, &e) < 0)
-        die_err(&e);
-    json_object_set_new(j, name,
-        path != NULL ? json_string(hash) : json_null());
+    json_object_set_new(j, name, path != NULL ? json_string(hex) : json_null());
 }
 
 json_t *
@@ -56,10 +42,10 @@ made_with(const struct made_from *from, const struct tokenizer *tok,
 
     for (size_t i = 0; aside[i] != NULL; i++)
         json_object_del(j, aside[i]);
-    set_hash(j, "model", from->model);
-    set_hash(j, "adapter", from->adapter);
-    set_file_hash(j, "system", from->system);
-    set_file_hash(j, "like", from->like);
+    set_hash(j, "model", from->model, ckpt_hash_model);
+    set_hash(j, "adapter", from->adapter, ckpt_hash_model);
+    set_hash(j, "system", from->system, ckpt_hash);
+    set_hash(j, "like", from->like, ckpt_hash);
     tok_hash(tok, hash);
     json_object_set_new(j, "tokenizer", json_string(hash));
     chat_hash(from->model, from->template, hash);

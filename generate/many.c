@@ -17,9 +17,9 @@ enum { WINDOW = 8 };
 /* ---- groups ---- */
 
 /*
- * A group is a list of texts of which one line is written at most: with
- * --best-of all texts of a prompt, without it one text.  Groups are made, and
- * wait to be written, as a whole.
+ * With --best-of all texts of a prompt are a group, of which at most one is
+ * written; without it each text is a group of its own.  A group is in the queue
+ * as a whole, and is written when all its texts have ended.
  */
 
 /* The number of texts of t's group. */
@@ -61,8 +61,8 @@ source_prompt(struct many *r)
                             : prompts_next(r->prompts);
 }
 
-/* The group of the output's last line, to be made again if the output has lines
- * but no FILE.options.json; else NULL. */
+/* If the output has lines but no FILE.options.json: the group of its last line,
+ * which is made again to be compared with that line.  Else NULL. */
 static struct written *
 take_proof(struct many *r)
 {
@@ -81,12 +81,12 @@ take_proof(struct many *r)
     return NULL;
 }
 
-/* Has an earlier run made the group?  Then count it; it is freed or kept as
- * r->before. */
+/* Returns 1 if an earlier run has written or dropped the group, which is then
+ * counted, and freed or kept as r->before; else 0. */
 static int
 pass_group(struct many *r, struct written *first)
 {
-    json_t *known = written_begin(first);
+    json_t *known = written_known(first);
     enum output_answer answer;
 
     if (r->best != NULL)
@@ -171,7 +171,7 @@ has_ended(const struct written *t, size_t n)
     return n == 0;
 }
 
-/* Write the line of a group that has ended: of t, or none if t is NULL. */
+/* Write the line of t, the text of a group that is kept; NULL: no text is. */
 static void
 write_line(struct many *r, const struct written *t, int proof)
 {
@@ -270,6 +270,23 @@ free_engine(struct many *r)
     gen_free(r->engine);
 }
 
+/* Compute a step.  Returns the number of texts that run or wait. */
+static size_t
+step_texts(struct many *r)
+{
+    const size_t left = gen_step(r->engine);
+
+    if (r->draws == NULL)
+        return left;
+    for (struct written *t = r->first; t != NULL; t = t->next)
+        if (t->end == GEN_GOES_ON && t->bytes.n > 0 && t->handle != NULL &&
+            r->draws->hopeless(r->draws->ctx, t)) {
+            gen_cancel(r->engine, t->handle);
+            t->handle = NULL;
+        }
+    return left;
+}
+
 /* End the texts of the engine, and replace it by an engine for texts of
  * `longest` tokens. */
 static void
@@ -277,7 +294,7 @@ widen_engine(struct many *r, size_t texts, size_t longest)
 {
     struct gen_limits l;
 
-    while (r->engine != NULL && !r->enough && gen_step(r->engine) > 0)
+    while (r->engine != NULL && !r->enough && step_texts(r) > 0)
         write_ended(r);
     free_engine(r);
     l = many_limits(r, texts, longest);
@@ -307,23 +324,6 @@ start_text(struct many *r, struct written *t)
         widen_engine(r, r->at_once, text_length(t));
     if ((t->handle = gen_add(r->engine, &request, &e)) == NULL)
         die_at(r, q, &e);
-}
-
-/* Compute a step.  Returns the number of texts that run or wait. */
-static size_t
-step_texts(struct many *r)
-{
-    const size_t left = gen_step(r->engine);
-
-    if (r->draws == NULL)
-        return left;
-    for (struct written *t = r->first; t != NULL; t = t->next)
-        if (t->end == GEN_GOES_ON && t->bytes.n > 0 && t->handle != NULL &&
-            r->draws->hopeless(r->draws->ctx, t)) {
-            gen_cancel(r->engine, t->handle);
-            t->handle = NULL;
-        }
-    return left;
 }
 
 /* Free the engine and the texts that are not wanted any more. */

@@ -10,16 +10,16 @@
 #include "gen/engine.h"
 #include "model/packed.h"
 
-/* Another source of prompts than a struct prompts.  Their texts are judged
- * before they are written. */
+/* The source of prompts of --ask and --harder, which decides for each text
+ * whether, and as what line, it is written. */
 struct many_draws {
     size_t total; /* lines to be written; 0: it is not known */
     size_t had;   /* lines that the output has already */
     void *ctx;
     /* The next prompt, or NULL.  The caller frees it. */
     struct prompt *(*next)(void *ctx);
-    /* Is the text, which has not ended, sure to be dropped?  Then it is
-     * cancelled. */
+    /* Returns 1 if the unfinished text will be dropped however it goes on; then
+     * it is cancelled. */
     int (*hopeless)(void *ctx, const struct written *t);
     /* Append the line of a text that has ended, without newline, or nothing if
      * the text is dropped.  Returns 0 once no further texts are wanted. */
@@ -32,7 +32,8 @@ struct many {
     struct pool *pool;
     const struct tokenizer *tok;
     struct prompts *prompts;
-    const struct many_draws *draws; /* used instead of `prompts` unless NULL */
+    const struct many_draws *draws; /* prompts of --ask or --harder, in place of
+                                     * `prompts`; or NULL */
     const char *file;               /* name of the prompts' file; NULL: none */
     struct output *output;
     const json_t *made;        /* object of made_with.h */

@@ -25,7 +25,7 @@ struct output {
     char *line; /* the line read last */
     size_t cap;
     json_t *next;    /* that line; NULL: it is no JSON */
-    int waits;       /* 1: it is not known yet which text the line belongs to */
+    int waits;       /* 1: the caller has not yet named the line's text */
     struct buf last; /* the last complete line, without newline */
     int unproven;    /* 1: there are lines, but no FILE.options.json */
 };
@@ -52,29 +52,22 @@ output_open(const char *path, const json_t *made)
     return o;
 }
 
-/* Has the object j the members of `known`, except those that are set when the
- * text has been made? */
+/* Does the object j have the members of `known`? */
 static int
 is_line_of(const json_t *j, const json_t *known)
 {
-    static const char *const later[] = { "model", "adapter", "template", "text",
-        "finish_reason", "tokens", "reward", "logprobs" };
     int same = json_is_object(j);
     const char *key;
     json_t *v;
 
     json_object_foreach((json_t *)(uintptr_t)known, key, v)
     {
-        int set = 0;
-
-        for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-            set |= strcmp(key, later[i]) == 0;
-        same = same && (set || json_equal(json_object_get(j, key), v));
+        same = same && json_equal(json_object_get(j, key), v);
     }
     return same;
 }
 
-/* Read the next complete line, unless the last one waits.  0: there is none. */
+/* Read the next complete line, unless o->waits.  0: there is none. */
 static int
 read_line(struct output *o)
 {
@@ -95,7 +88,8 @@ read_line(struct output *o)
     return 1;
 }
 
-/* Begin to write after the complete lines, all of which were read. */
+/* When all complete lines have been read: compare or write FILE.options.json,
+ * cut off an incomplete line, and let the next line be written there. */
 static void
 finish_reading(struct output *o)
 {

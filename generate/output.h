@@ -14,22 +14,21 @@ enum output_answer {
     OUTPUT_LINE, /* it has the text's line */
     OUTPUT_OTHER /* its next line is of another text, so this one has none */
 };
-/* Call it for each text in order.  Does the file already have the text's line?
- * `known`: members of the line that are known before the text is made.  gaps 1:
- * there may be texts without a line.  Dies if the file has another text's line
- * there and gaps is 0, or if lines are missing and FILE.options.json differs
- * from `made`.  Removes an incomplete line. */
+/* Does the file already have this text's line?  Call it for each text in order.
+ * `known`: the object of written_known.  gaps 1: some texts may have no line.
+ * Dies if the next line is another text's and gaps is 0, and, after the last
+ * line, if FILE.options.json differs from `made`.  An incomplete last line is
+ * removed. */
 enum output_answer output_look(struct output *o, const json_t *known, int gaps);
-/* The next line that the file already has, without newline, for a caller that
- * does not know all texts in order; valid until the next call.  NULL: there is
- * none, as when output_look returns OUTPUT_END. */
+/* The next line that the file already has, without newline; valid until the
+ * next call.  NULL: there are no further lines.  For callers that cannot list
+ * the texts in order, as output_look requires. */
 const char *output_next(struct output *o);
-/* Call it when output_look has returned OUTPUT_END, or there are no further
- * texts.
- * Returns NULL if the file had no lines, or FILE.options.json exists and equals
- * `made`; dies if it differs.  If the file had lines but FILE.options.json does
- * not exist, returns the last line without newline: the caller makes its text
- * again and calls output_prove before it writes other lines. */
+/* If the file had lines but FILE.options.json is missing, returns the last line
+ * without newline: the caller makes this line's text again and calls
+ * output_prove, before it writes any line.  Else returns NULL.  Call it once
+ * all lines of the file have been looked at.  Dies if FILE.options.json differs
+ * from `made`. */
 const char *output_unproven(struct output *o);
 /* Die (EX_USAGE) unless `line` equals the result of output_unproven; write
  * FILE.options.json. */

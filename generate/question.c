@@ -4,6 +4,7 @@
 #include "cli/die.h"
 #include "docs/lines.h"
 #include "format/json.h"
+#include "text/plain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,18 @@ question_text(const json_t *record, struct err *e)
 }
 
 json_t *
+question_messages(const char *system, const char *text, size_t n)
+{
+    json_t *messages =
+        json_pack("[{s:s, s:s%}]", "role", "user", "content", text, n);
+
+    if (system != NULL)
+        json_array_insert_new(messages, 0,
+            json_pack("{s:s, s:s}", "role", "system", "content", system));
+    return messages;
+}
+
+json_t *
 question_record(const json_t *like, const char *system, const char *text,
     size_t n)
 {
@@ -54,12 +67,9 @@ question_record(const json_t *like, const char *system, const char *text,
 
     if (like != NULL && old == NULL)
         return json_pack("{s:s%}", "prompt", text, n);
-    messages = json_pack("[{s:s, s:s%}]", "role", "user", "content", text, n);
+    messages = question_messages(said == NULL ? system : NULL, text, n);
     if (said != NULL)
         json_array_insert(messages, 0, (json_t *)(uintptr_t)said);
-    else if (system != NULL)
-        json_array_insert_new(messages, 0,
-            json_pack("{s:s, s:s}", "role", "system", "content", system));
     return json_pack("{s:o}", "messages", messages);
 }
 
@@ -68,18 +78,8 @@ question_plain(const char *text)
 {
     struct buf b = { 0 };
 
-    buf_reserve(&b, strlen(text) + 1);
+    plain_text(text, strlen(text), &b);
     buf_adds(&b, "");
-    for (; *text != '\0'; text++) {
-        const char c = *text;
-
-        if (strchr(" \t\n\v\f\r", c) == NULL)
-            buf_addc(&b, c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-        else if (b.n > 0 && b.p[b.n - 1] != ' ')
-            buf_addc(&b, ' ');
-    }
-    while (b.n > 0 && b.p[b.n - 1] == ' ')
-        b.p[--b.n] = '\0';
     return b.p;
 }
 

@@ -11,6 +11,9 @@
 /* The question of a record: the words of its first user, or its member prompt.
  * Points into the record.  NULL and *e (EX_INPUT): it has neither. */
 const char *question_text(const json_t *record, struct err *e);
+/* A new list of messages: that of the system, unless `system` is NULL, and the
+ * user's text[n]. */
+json_t *question_messages(const char *system, const char *text, size_t n);
 /* A new record with the question text[n], in the form of `like`: with the
  * member prompt if that has no messages, else with messages, after its system
  * message if there is one before its question.  like NULL: with messages, after

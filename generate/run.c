@@ -270,7 +270,7 @@ check_ask(const struct run_args *a)
     if (a->ask && a->like == NULL && a->how.how.temperature == 0.0)
         die(EX_USAGE,
             "--ask needs a --temperature above 0, such as 1: at 0 all "
-            "questions are one");
+            "questions would be the same");
     if (a->stop.n > 0 || a->logprobs != OPT_NONE || a->best_of > 0)
         die(EX_USAGE, "%s takes no --stop, --logprobs or --best-of", how);
 }

@@ -1,5 +1,6 @@
 /* The place of a user's words in a chat template; see turn.h. */
 #include "turn.h"
+#include "question.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -14,16 +15,12 @@ turn_find(struct user_turn *t, const struct chat *c, const char *system,
     const struct tm *now, struct err *e)
 {
     const struct chat_options o = { .prompt = 1, .now = now };
-    json_t *messages =
-        json_pack("[{s:s, s:s}]", "role", "user", "content", mark);
+    json_t *messages = question_messages(system, mark, strlen(mark));
     struct jinja_out out;
     const char *at = NULL, *rest;
     int r;
 
     *t = (struct user_turn){ 0 };
-    if (system != NULL)
-        json_array_insert_new(messages, 0,
-            json_pack("{s:s, s:s}", "role", "system", "content", system));
     r = chat_render(c, messages, &o, &out, e);
     if (r == 0 && (at = strstr(out.text.p, mark)) == NULL)
         r = err_set(e, EX_INPUT,

@@ -20,7 +20,8 @@ void wording_plain(struct buf *b, const char *const *example, size_t k);
 /* Ways to make a question harder: Xu et al., arXiv:2304.12244, section 3.2. */
 enum { WORDING_WAYS = 3 };
 const char *wording_way(size_t way);
-/* Words of these instructions, which some models repeat in the question. */
+/* What the instructions call the question; a text that has these words repeats
+ * the instructions, and is dropped. */
 #define WORDING_NEW "new question"
 /* Append words of a user that ask for a harder question, in the way `way`. */
 void wording_harder(struct buf *b, const char *question, size_t way);

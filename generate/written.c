@@ -127,29 +127,45 @@ logprobs_object(const struct written *t, const struct tokenizer *tok)
         "token_logprobs", logp, "top_logprobs", top);
 }
 
-/* Remove what an earlier run of generate run has said about another text, if
- * the prompt's line is one of its lines. */
-static void
-drop_stale(json_t *j)
-{
-    static const char *const stale[] = { "choice", "adapter", "template",
-        "reward" };
+/* Members that are set when the text is made.  sometimes 1: only in some
+ * lines. */
+static const struct {
+    const char *name;
+    int sometimes;
+} made_later[] = { { "model", 0 }, { "adapter", 1 }, { "template", 1 },
+    { "text", 0 }, { "finish_reason", 0 }, { "tokens", 0 }, { "reward", 1 },
+    { "logprobs", 0 } };
 
-    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
-        if (json_object_get(j, "finish_reason") != NULL)
-            json_object_del(j, stale[i]);
-}
+static const size_t nlater = sizeof made_later / sizeof *made_later;
 
-json_t *
-written_begin(const struct written *t)
+/* The prompt's record with the seed and, if the prompt has several texts, the
+ * number of the text.  A record that is a line of an earlier generate run loses
+ * what that run said of its own text and the new line may lack. */
+static json_t *
+begin_line(const struct written *t)
 {
     const struct prompt *q = t->prompt;
     json_t *j = json_copy(q->record);
 
-    drop_stale(j);
+    if (json_object_get(j, "finish_reason") != NULL) {
+        json_object_del(j, "choice");
+        for (size_t i = 0; i < nlater; i++)
+            if (made_later[i].sometimes)
+                json_object_del(j, made_later[i].name);
+    }
     json_object_set_new(j, "seed", json_integer((json_int_t)q->params.seed));
     if (q->params.n > 1)
         json_object_set_new(j, "choice", json_integer((json_int_t)t->choice));
+    return j;
+}
+
+json_t *
+written_known(const struct written *t)
+{
+    json_t *j = begin_line(t);
+
+    for (size_t i = 0; i < nlater; i++)
+        json_object_del(j, made_later[i].name);
     return j;
 }
 
@@ -176,7 +192,7 @@ written_line(const struct written *t, const json_t *made,
     static const char *const ends[] = { [GEN_EOS] = "eos",
         [GEN_STOP] = "stop",
         [GEN_LENGTH] = "length" };
-    json_t *j = written_begin(t);
+    json_t *j = begin_line(t);
     char *line;
 
     set_maker(j, t, made);

@@ -30,9 +30,10 @@ void written_free(struct written *t);
 /* Add what an event reports. */
 void written_event(struct written *t, const struct gen_event *ev);
 
-/* The prompt's members and the seed, by which a line is recognised before its
- * text is made. */
-json_t *written_begin(const struct written *t);
+/* The members that the text's line will have and that do not depend on the
+ * text: by these a run that is resumed finds the line in its file.  The caller
+ * releases the object. */
+json_t *written_known(const struct written *t);
 /* Append the line of a text that has ended, without newline.  made: the object
  * of made_with.h. */
 void written_line(const struct written *t, const json_t *made,

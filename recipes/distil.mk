@@ -523,30 +523,27 @@ abilities: $(OUT)/abilities.tsv
 # Texts that share words with these files are not trained on, so that files that
 # are given later may be refused.
 problems = $(HUMANEVAL) $(MBPP) $(IFEVAL)
-judges   = $(strip $(foreach v,HUMANEVAL MBPP IFEVAL,$(if $(strip $($v)),$v)))
-unjudged = $(patsubst %,$(OUT)/%.tsv,$(filter-out $(judged_as),humaneval mbpp \
-           ifeval $(if $(judges),,abilities)))
-judged_as = $(patsubst IFEVAL,ifeval,$(patsubst MBPP,mbpp,$(patsubst \
-           HUMANEVAL,humaneval,$(judges))))
+unjudged = $(patsubst %,$(OUT)/%.tsv,$(filter-out $(judges),humaneval mbpp \
+           ifeval $(if $(problems_given),,abilities)))
 $(OUT)/abilities.tsv: $(last) $(OUT)/judged $(OUT)/abilities.asked $(rival) \
     $(problems) $(OUT)/train.done | programs
 	$(if $(answers),$(call same_words,$(clean),$(trained),other problems))
 	$(if $(follows),$(call same_words,$(BIN)/clean \
 	    $(unseen),$(OUT)/answers.jsonl,other problems))
-	@rm -f $(judged_as:%=$(OUT)/%.tsv); for m in $(filter-out \
+	@rm -f $(judges:%=$(OUT)/%.tsv); for m in $(filter-out \
 	    --base -m,$(models)); \
 	do o=$(OUT)/abilities/$${m%%=*} && $(MAKE) --no-print-directory \
-	        -f $(TOP)recipes/judge.mk $(foreach v,$(judges),$v=$($v)) \
+	        -f $(TOP)recipes/judge.mk $(foreach v,$(problems_given),$v=$($v)) \
 	        LIMIT=$(LIMIT) MODEL=$${m#*=} OUT=$$o BIN=$(BIN) \
 	        THREADS=$(THREADS) >&2 && \
-	    for j in $(judged_as); do \
+	    for j in $(judges); do \
 	        awk -F '\t' -v OFS='\t' -v m=$${m%%=*} '!/^#/ { print m, $$1, $$2 }' \
 	            $$o/$$j.tsv >>$(OUT)/$$j.tsv || exit 1; done || exit 1; done
-	@$(TOP)scripts/abilities $(judged_as:%=$(OUT)/%.tsv) >$@.new; mv $@.new $@
+	@$(TOP)scripts/abilities $(judges:%=$(OUT)/%.tsv) >$@.new; mv $@.new $@
 
 ## row: put this run into RESULTS, with the sources of its figures
 row: $(OUT)/eval.tsv $(if $(strip $(items)),$(OUT)/tasks.tsv) \
-    $(if $(BENCH),$(OUT)/speed.tsv) $(if $(judges),$(OUT)/abilities.tsv)
+    $(if $(BENCH),$(OUT)/speed.tsv) $(if $(problems_given),$(OUT)/abilities.tsv)
 	@rm -f $(if $(strip $(items)),,$(OUT)/tasks.tsv $(OUT)/items.tsv) \
 	    $(if $(BENCH),,$(OUT)/speed.tsv) $(unjudged)
 	@$(TOP)scripts/results row $(RESULTS) $(TABLE) $(RUN) '$(strip $(SEED))' \
@@ -582,7 +579,7 @@ $(OUT)/bits.txt: $(OUT)/eval.tsv $(TOP)scripts/bits-a-byte
 report: $(OUT)/report.txt
 	@cat $<
 
-$(OUT)/report.txt: $(OUT)/eval.tsv $(if $(judges),$(OUT)/abilities.tsv) | programs
+$(OUT)/report.txt: $(OUT)/eval.tsv $(if $(problems_given),$(OUT)/abilities.tsv) | programs
 	@rm -f $(unjudged)
 	@$(BIN)/report -q --text $(OUT) >$@.new || [ $$? -eq 3 ] && mv $@.new $@
 
@@ -590,7 +587,7 @@ $(OUT)/report.txt: $(OUT)/eval.tsv $(if $(judges),$(OUT)/abilities.tsv) | progra
 page: $(OUT)/report.html
 
 $(OUT)/report.html: $(OUT)/eval.tsv $(OUT)/samples.txt \
-    $(if $(judges),$(OUT)/abilities.tsv) | programs
+    $(if $(problems_given),$(OUT)/abilities.tsv) | programs
 	@rm -f $(unjudged)
 	@{ $(BIN)/student -V | sed -n '1s/^/version=/p'; \
 	    cat $(OUT)/settings $(OUT)/*.settings; } | \

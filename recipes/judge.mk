@@ -28,9 +28,6 @@ OUT       ?= build/judge/$(basename $(notdir $(patsubst %/,%,$(MODEL))))
 BIN       ?= $(TOP)build/bin
 SANDBOX   ?= # --no-sandbox where there are no namespaces
 
-given   := $(strip $(foreach v,HUMANEVAL MBPP IFEVAL,$(if $(strip $($v)),$v)))
-judges  := $(patsubst HUMANEVAL,humaneval,$(patsubst MBPP,mbpp,$(patsubst \
-    IFEVAL,ifeval,$(given))))
 STOP = '\nclass' '\ndef' '\n\#' '\nif' '\nprint'
 stop = $(if $(filter humaneval,$*),$(STOP),$(if $(CHAT),,$(if $(filter \
     mbpp,$*),'[DONE]')))
@@ -42,7 +39,7 @@ result: $(judges:%=$(OUT)/%.tsv)
 
 texts: $(judges:%=$(OUT)/%.texts.jsonl)
 
-ifeq ($(given),)
+ifeq ($(problems_given),)
 $(error HUMANEVAL=FILE, MBPP=FILE or IFEVAL=FILE says what is judged)
 endif
 ifeq ($(strip $(MODEL)),)

@@ -32,5 +32,10 @@ $(foreach v,$(filter-out $(known),$(typed)),$(error $v=$($v): no such \
     you mean $n=$($v)?); `make -f $(RECIPE) help` lists all))
 endif
 
+# The variables of problems that were given, and the judges of these problems.
+problems_given = $(strip $(foreach v,HUMANEVAL MBPP IFEVAL,$(if $(strip $($v)),$v)))
+judges = $(patsubst HUMANEVAL,humaneval,$(patsubst MBPP,mbpp,$(patsubst \
+    IFEVAL,ifeval,$(problems_given))))
+
 # The variables that were given, as the message after Ctrl-C prints them.
 spoken = $(foreach v,$(typed),$v='$(subst ','\'',$(value $v))')

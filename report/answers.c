@@ -3,6 +3,7 @@
 #include "answers.h"
 #include "grid.h"
 
+#include "base/median.h"
 #include "base/utf8.h"
 #include "cli/die.h"
 #include "cli/opt.h"
@@ -12,6 +13,7 @@
 #include "format/sheet.h"
 #include "gen/dialogue.h"
 #include "text/count.h"
+#include "text/plain.h"
 #include "text/unicode.h"
 
 #include <math.h>
@@ -21,8 +23,8 @@
 #include <xxhash.h>
 
 enum {
-    SHORT = 40,     /* tokens; a shorter answer is counted as short */
-    SHOWN_WORDS = 5 /* first words that are printed, at most */
+    SHORT = 40,     /* answers of fewer tokens are counted as short */
+    SHOWN_WORDS = 5 /* most first words that are printed */
 };
 
 struct lengths {
@@ -39,15 +41,17 @@ struct answer {
 };
 
 struct answers {
-    json_t *question; /* hash of the messages before an answer: its number */
-    json_t *first[2]; /* first word of questions, of answers: how many */
+    json_t *question; /* from the hash of a question's messages to its number */
+    json_t *first[2]; /* of questions and of answers: from first words to how
+                       * many begin with them */
     struct lengths questions, words, tokens;
     struct answer *v; /* [n] */
     size_t n, cap;
     size_t ends, cut; /* answers with a finish_reason; those cut off */
     /* set by count_all */
     size_t repeated;     /* questions with several answers */
-    size_t alike, apart; /* of these, with all answers alike; with none alike */
+    size_t alike, apart; /* repeated questions of which all answers are alike,
+                          * and no two are */
 };
 
 /* ---- reading ---- */
@@ -84,31 +88,18 @@ add_first_word(json_t *words, const char *text, size_t n)
     buf_release(&word);
 }
 
-static int
-is_ascii_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-/* Hash of a text without differences of white space and of the case of A to Z,
- * as scripts/agree compares texts.  *empty: there is nothing else in it. */
+/* Hash of the text by which scripts/agree compares answers (text/plain.h).
+ * *empty: that text is empty. */
 static uint64_t
 text_hash(const char *text, size_t n, int *empty)
 {
-    struct buf b = { 0 };
+    struct buf plain = { 0 };
     uint64_t hash;
 
-    for (size_t i = 0; i < n; i++) {
-        const char c = text[i];
-
-        if (!is_ascii_space(c))
-            buf_addc(&b, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
-        else if (b.n > 0 && i + 1 < n && !is_ascii_space(text[i + 1]))
-            buf_addc(&b, ' ');
-    }
-    *empty = b.n == 0;
-    hash = XXH3_64bits(b.n > 0 ? b.p : "", b.n);
-    buf_release(&b);
+    plain_text(text, n, &plain);
+    *empty = plain.n == 0;
+    hash = XXH3_64bits(plain.n > 0 ? plain.p : "", plain.n);
+    buf_release(&plain);
     return hash;
 }
 
@@ -236,14 +227,6 @@ read_answer_file(struct answers *a, const char *path)
 /* ---- counting ---- */
 
 static int
-length_order(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static int
 by_question(const void *a, const void *b)
 {
     const struct answer *x = a, *y = b;
@@ -269,20 +252,13 @@ count_question(struct answers *a, const struct answer *v, size_t n)
 }
 
 static void
-sort_lengths(struct lengths *l)
-{
-    if (l->n > 0)
-        qsort(l->v, l->n, sizeof *l->v, length_order);
-}
-
-static void
 count_all(struct answers *a)
 {
     size_t from = 0;
 
-    sort_lengths(&a->questions);
-    sort_lengths(&a->words);
-    sort_lengths(&a->tokens);
+    sort_doubles(a->questions.v, a->questions.n);
+    sort_doubles(a->words.v, a->words.n);
+    sort_doubles(a->tokens.v, a->tokens.n);
     if (a->n > 0)
         qsort(a->v, a->n, sizeof *a->v, by_question);
     for (size_t i = 1; i <= a->n; i++)
@@ -300,19 +276,6 @@ mean_length(const struct lengths *l)
     for (size_t i = 0; i < l->n; i++)
         sum += l->v[i];
     return l->n > 0 ? sum / (double)l->n : NAN;
-}
-
-/* The length at a share of the order, between two by straight line. */
-static double
-quantile(const struct lengths *l, double share)
-{
-    const double at = share * (double)(l->n - 1);
-    const size_t k = l->n > 0 ? (size_t)at : 0;
-
-    if (l->n == 0)
-        return NAN;
-    return k + 1 < l->n ? l->v[k] + (at - (double)k) * (l->v[k + 1] - l->v[k])
-                        : l->v[k];
 }
 
 static double
@@ -387,7 +350,7 @@ put_lengths(struct sheet *s, const char *of, const char *unit,
     sheet_count(s, l->n);
     sheet_number(s, "%.6f", mean_length(l));
     for (int i = 0; i <= 4; i++)
-        sheet_number(s, "%.10g", quantile(l, i / 4.0));
+        sheet_number(s, "%.10g", quantile(l->v, l->n, i / 4.0));
 }
 
 static void
@@ -442,7 +405,7 @@ grid_lengths(struct grid *g, const char *name, const struct lengths *l)
     grid_number(g, "%.0f", (double)l->n);
     grid_number(g, "%.1f", mean_length(l));
     for (int i = 0; i <= 4; i++)
-        grid_number(g, "%.10g", quantile(l, i / 4.0));
+        grid_number(g, "%.10g", quantile(l->v, l->n, i / 4.0));
 }
 
 static void

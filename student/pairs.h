@@ -31,8 +31,9 @@ struct pairs {
     char hash[33];      /* hash of ids, lengths and references */
     char tokenizer[33]; /* hash of the tokenizer */
     char template[33];  /* chat_hash of the template */
-    json_t *made;       /* hashes and options on which the reference's log
-                         * probabilities depend: ref_made_with of records */
+    json_t *made;       /* object with the hashes and options that determine the
+                         * reference's log probabilities; records have it as
+                         * their member ref_made_with */
 };
 
 /* The input of pairs_open. */

@@ -480,7 +480,9 @@ save_final(struct saver *s, struct tmodel *t, struct err *e)
     watch_busy(1);
     config = xasprintf("%s/%s", s->run,
         t->adapter != NULL ? "adapter_config.json" : "config.json");
-    unlink(config); /* the run was finished before, after fewer steps */
+    /* config.json is written last and says that the folder is complete; an
+     * earlier run of fewer steps may have left one */
+    unlink(config);
     r = write_result(s, t, s->run, e);
     if (r == 0)
         r = io_fsync_dir(s->run, e);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* What is known of a conversation besides its ids. */
+/* What a conversation's ids and mask do not tell. */
 struct conversation {
     struct buf mask;
     int cut; /* 1: its answer was cut off */

@@ -1,4 +1,4 @@
-/* The median; see median.h */
+/* Medians and quantiles; see median.h. */
 #include "base/median.h"
 
 #include <math.h>
@@ -12,9 +12,27 @@ by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void
+sort_doubles(double *x, size_t n)
+{
+    if (n > 0)
+        qsort(x, n, sizeof *x, by_value);
+}
+
+double
+quantile(const double *x, size_t n, double q)
+{
+    const double at = q * (double)(n - 1);
+    const size_t i = n > 0 ? (size_t)at : 0;
+
+    if (n == 0)
+        return NAN;
+    return i + 1 < n ? x[i] + (at - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
+}
+
 double
 median(double *t, size_t n)
 {
-    qsort(t, n, sizeof *t, by_value);
+    sort_doubles(t, n);
     return n > 0 ? t[n / 2] : NAN;
 }

@@ -1,4 +1,5 @@
 /* Chat templates of models; see chat.h. */
+#include "gen/dialogue.h"
 #include "gen/chat.h"
 
 #include "base/io.h"
@@ -315,23 +316,6 @@ check_readable(const struct chat *c, const json_t *message, struct err *e)
     return 0;
 }
 
-/* The texts of a content's parts with newlines between them. */
-static json_t *
-joined_parts(const json_t *content)
-{
-    struct buf b = { 0 };
-    json_t *text;
-
-    for (size_t i = 0; i < json_array_size(content); i++) {
-        if (i > 0)
-            buf_addc(&b, '\n');
-        buf_adds(&b, js_text_of(json_array_get(content, i), "text"));
-    }
-    text = json_stringn(b.p != NULL ? b.p : "", b.n);
-    buf_release(&b);
-    return text;
-}
-
 /* Give a message's reasoning both names that templates read: reasoning_content
  * and thinking. */
 static void
@@ -371,7 +355,7 @@ plain_message(const struct chat *c, const json_t *message, struct err *e)
     name_reasoning(copy);
     v = json_object_get(copy, "content");
     if (json_is_array(v) && !c->takes_parts)
-        json_object_set_new(copy, "content", joined_parts(v));
+        json_object_set_new(copy, "content", dialogue_joined(v));
     return copy;
 }
 

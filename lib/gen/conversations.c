@@ -271,8 +271,9 @@ learn_completion(const struct conversations *c, struct tok_scratch *s,
     return 0;
 }
 
-/* Encode messages of which the last is a text of generate run.  A template
- * without marks still tells a prompt from what follows it. */
+/* Encode a conversation whose last message is an answer by generate run, and
+ * train on this answer.  If the template has no {% generation %} marks, the
+ * tokens to train on are those after the tokens of the prompt. */
 static int
 learn_answer(const struct conversations *c, struct tok_scratch *s,
     json_t *messages, struct chat_options *o, struct tok_ids *ids,

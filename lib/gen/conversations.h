@@ -36,8 +36,8 @@ void conversations_close(struct conversations *c);
  *   completion, from the first token on in which prompt and completion together
  *   differ from the prompt alone.
  * - a line of generate run, see dialogue_answer: its text is the assistant's
- *   last message, or the completion.  If the template marks nothing, its
- *   messages are the prompt, and the text is the completion.
+ *   last message, or the completion.  If the template has no {% generation %}
+ *   marks, the messages are the prompt, and the text is the completion.
  * Optional members: tools, chat_template_kwargs.
  * ids is overwritten; mask gets a byte for each id: 1: train on the id.
  * 0; 1: the same, and generate run cut the text off (finish_reason length); -1

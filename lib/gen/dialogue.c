@@ -38,29 +38,31 @@ dialogue_answer(json_t *record)
     return 1;
 }
 
-/* The text of a content; NULL: it is neither a text nor a list of them. */
-static json_t *
-content_text(json_t *content)
+json_t *
+dialogue_joined(const json_t *parts)
 {
     struct buf b = { 0 };
     json_t *text;
 
-    if (json_is_string(content))
-        return json_incref(content);
-    if (content == NULL || json_is_null(content))
-        return json_string("");
-    if (!json_is_array(content))
-        return NULL;
-    for (size_t i = 0; i < json_array_size(content); i++) {
-        const char *part = js_text_of(json_array_get(content, i), "text");
-
-        if (b.n > 0 && *part != '\0')
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        if (i > 0)
             buf_addc(&b, '\n');
-        buf_adds(&b, part);
+        buf_adds(&b, js_text_of(json_array_get(parts, i), "text"));
     }
     text = json_stringn(b.p != NULL ? b.p : "", b.n);
     buf_release(&b);
     return text;
+}
+
+/* The text of a content; NULL: it is neither a text nor a list of parts. */
+static json_t *
+content_text(json_t *content)
+{
+    if (json_is_string(content))
+        return json_incref(content);
+    if (content == NULL || json_is_null(content))
+        return json_string("");
+    return json_is_array(content) ? dialogue_joined(content) : NULL;
 }
 
 /* Append what a member of the record says: a list of messages, or a text of

@@ -21,6 +21,10 @@
  * completion.  Returns 1 if it was such a line, else 0. */
 int dialogue_answer(json_t *record);
 
+/* The texts of a content's parts, {"type": "text", "text": ...}, with newlines
+ * between them; other parts have no text.  The caller releases it. */
+json_t *dialogue_joined(const json_t *parts);
+
 /* List what is said, in order, as objects with two texts, role and content.  A
  * prompt that is a text is the user's, a completion the assistant's.  Changes
  * the record as dialogue_answer does.  The caller releases the list.

@@ -1,9 +1,15 @@
 /*
- * Rendering of a template.  jinja_run.c has statements, jinja_name.c variables,
- * jinja_eval.c expressions, jinja_call.c calls of functions and macros,
- * jinja_filter.c filters and tests, jinja_method.c methods, jinja_text.c
- * operations on texts, jinja_order.c comparisons and sorting, jinja_print.c
- * texts made of values.
+ * Rendering of a template.  Each part of the language has a file:
+ *
+ *   jinja_run.c     runs statements
+ *   jinja_name.c    finds and sets variables
+ *   jinja_eval.c    evaluates expressions
+ *   jinja_call.c    calls functions and macros
+ *   jinja_filter.c  applies filters and tests
+ *   jinja_method.c  calls methods of values
+ *   jinja_text.c    works on texts
+ *   jinja_order.c   compares and sorts values
+ *   jinja_print.c   turns values into text
  *
  * Work is counted in steps.  An operation counts its steps by jrun_work or
  * jrun_bytes before it takes them, and takes memory only by jrun_alloc and

@@ -299,8 +299,9 @@ jtext_indent(struct jrun *r, struct jtext t, const struct jval *const *slot,
     return jrun_end(r, from, out);
 }
 
-/* Set *v to the argument for the field {name} of a format.  Fields {} are
- * numbered by *next, which is SIZE_MAX once a field had a number. */
+/* Set *v to the argument for a field of str.format(): {name}, {number} or {}.
+ * *next is the number of the next {}; SIZE_MAX: a field {number} came before,
+ * and {} is refused, as Python does. */
 static int
 format_field(struct jrun *r, struct jtext name, size_t *next,
     const struct jargs *a, const struct jval **v)

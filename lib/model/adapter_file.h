@@ -8,9 +8,9 @@
  * without tensors is refused, and so are tensors whose rank differs from that
  * in adapter_config.json, or whose module adapter_config.json does not select.
  *
- * If an adapter has an embedding saved whole, and the model's head is tied to
- * its embedding, the head becomes the new embedding only if ensure_weight_tying
- * is true; otherwise the head stays as it was.
+ * An adapter may hold a whole new embed_tokens for a model whose head is tied
+ * to its embedding.  The head then becomes the new embedding if the adapter's
+ * ensure_weight_tying is true; otherwise it keeps the model's embedding.
  *
  * The keys of rank_pattern and alpha_pattern must be ends of module paths, such
  * as q_proj or layers.0.self_attn.q_proj.  Other regular expressions are

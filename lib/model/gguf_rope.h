@@ -15,7 +15,8 @@ void rope_to_gguf(const struct config *c, struct gguf_out *o);
  * NULL: a GGUF can express the RoPE of c. */
 const char *rope_unsaid(const struct config *c);
 
-/* The tensors in which a GGUF has a divisor for each frequency of RoPE. */
+/* Tensors of a GGUF such as rope_freqs.weight: RoPE's frequency i is divided by
+ * element i. */
 struct rope_divisors {
     const char *name[2];
     float *x[2];  /* [n], malloc'd */

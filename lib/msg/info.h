@@ -23,8 +23,8 @@ struct stream_info {
     const char *content;   /* "docs" or "batch" */
     const char *tokenizer; /* hash of the tokenizer, 32 hex digits */
     size_t vocab;          /* ids are < vocab */
-    int64_t bos, eos;      /* ids at the beginning and the end of documents
-                            * that are no conversations; -1: none */
+    int64_t bos, eos;      /* ids at the beginning and the end of each document,
+                            * conversations excepted; -1: none */
     size_t nsource;        /* number of sources, 1..65536 */
     const char **source;   /* [nsource] names, distinct, no bytes < 0x20 */
     size_t T;              /* tokens of a row; 0 if content is docs */

@@ -382,7 +382,8 @@ stop_while_reading(const char *long_body, size_t attempt)
         fd[i] = dial(s.port);
         put_request(fd[i], i == 0 ? "/tokenize" : "/v1/completions", "",
             i == 0 ? long_body : "{\"prompt\": \"The\", \"max_tokens\": 2}");
-        nap(i == 0 ? 0.3 : 0.05); /* until the body has come */
+        /* time for the server to receive the request; the first is long */
+        nap(i == 0 ? 0.3 : 0.05);
     }
     kill(s.pid, SIGTERM);
     for (size_t i = 0; i < 3; i++) {
