@@ -28,7 +28,7 @@ AT_ONCE    ?= 32# texts that are written at a time
 ON_POLICY  ?= 0# steps at the end in which the student answers and the teacher judges each token
 ON_POLICY_BY ?= --lr 1e-5 -B 16 -n 256# further options of student on-policy
 
-# Expand to nothing if they are 0.
+# ANSWERS and ON_POLICY; nothing if they are 0.
 answers   := $(filter-out 0,$(strip $(ANSWERS)))
 on_policy := $(filter-out 0,$(strip $(ON_POLICY)))
 ifneq ($(filter-out $(if $(answers),$(shell seq 100)),$(answers)),)
@@ -43,7 +43,7 @@ endif
 asked_by   = $(if $(answers),SYSTEM HARDER ASK ANSWER BEST_OF REWARD LONGEST \
              DISTINCT TRIAL QUESTIONS)
 
-# Expands to yes in a recipe behind the trial if there are answers.
+# yes, in commands that run after the trial, if the teacher follows instructions.
 follows    = $(if $(answers),$(shell sed -n 's/^FOLLOWS=yes/yes/p' \
              $(OUT)/answers.settings))
 writes     = $(BIN)/generate run -m $(original) -j $(THREADS) $(compute) \
@@ -53,7 +53,7 @@ asks       = $(writes) --ask $(if $(SYSTEM),--system $(SYSTEM)) $(ASK)
 resumed    = $(1) --resume $@.part && mv $@.part $@ && rm -f $@.part.options.json
 chats      = $(BIN)/tokenize --chat -t $(1) -j $(THREADS) --lang answers
 
-# What a run LIKE this one takes.
+# The files of this makefile that another run links by LIKE.
 made_of_answers = trial.questions.jsonl trial.jsonl trial.times trial.said \
     trial.txt answers.settings questions.jsonl harder.jsonl asked.jsonl answers.all.jsonl \
     answers.jsonl answers answers.done weights
@@ -174,7 +174,7 @@ streamed.both    = $(streamed) --weights "$$(cat $(OUT)/weights)" $(OUT)/train \
 STREAM = $(streamed.$(if $(follows),both,text))
 calibrating = $(streamed.$(if $(follows),$(strip $(CALIB)),text))
 
-# What distil.mk makes waits for what is needed of this.
+# Files of distil.mk that need files of this makefile.
 ifneq ($(answers),)
 $(OUT)/plan.txt: $(OUT)/trial.txt
 $(OUT)/vocab.gguf $(OUT)/vocab/config.json: $(OUT)/answers.jsonl

@@ -309,7 +309,8 @@ examined = $(or $(own),$(dir $(JUDGED_TEXT))*.*)
 rows     = BUILD=$(BUILD) $(TOP)scripts/text-rows $(whole) $(T)
 # Documents that share 13 words with evaluation text are not trained on; see
 # --exclude in clean(1).
-# Nor, if there are answers, those that share words with problems to solve.
+# If the teacher's answers are trained on, what shares words with problems that
+# judge the models is left out too.
 unseen   = $$(printf -- '--exclude %s ' $(or $(own),$(NEVER)) \
            $(if $(answers),$(problems)))
 exclude  = $(unseen) $(if $(share),--hold-out $(share)%:$(OUT)/held-out.left)

@@ -80,7 +80,8 @@ TASK := $(TOP)scripts/task
 chat := $(if $(strip $(CHAT)),--chat)
 compute = $(if $(COMPUTE),--compute $(COMPUTE))
 
-# A model is here, or is fetched; and the file whose time make compares.
+# The path of a model, which may have to be fetched; and its file whose time make
+# compares.
 model = $(if $(or $(findstring /,$(1)),$(filter %.gguf,$(1)),$(wildcard \
         $(1))),$(1),$(WORK)/$(1).gguf)
 made  = $(1)$(if $(filter %.gguf,$(1)),,/config.json)
@@ -112,7 +113,8 @@ settings:
 	@[ -e $(OUT)/settings ] || printf '%s\n' $(call lines,,$(made_by)) \
 	    >$(OUT)/settings
 
-# What may change, and what it changes is made again.
+# These variables may be changed in a later run, which makes the files that depend
+# on them again.
 $(OUT)/judge.asked: asked = JUDGE
 $(OUT)/dtype.asked: asked = DTYPE
 $(OUT)/speed.asked: asked = BENCH DTYPE

@@ -117,6 +117,25 @@ ok 'a large number of words finds whole texts' \
     clean -q --exclude-words 40 --exclude judged.jsonl --exclude-report r h.jsonl
 equal 'whole texts are found in questions' "$(cut -f 2 r | tr '\n' ',')" \
     'record,0,1,4,9,'
+{
+    echo '{"prompt": "Sort these five old words"}'
+    echo '{"prompt": "Count these four"}'
+} >brief.jsonl
+{
+    ask 'Please sort these five old words, then stop.'
+    ask 'Please count these four, then stop.'
+    ask 'Count these four!'
+} >k.jsonl
+ok 'short texts are looked for' clean -q --exclude brief.jsonl k.jsonl
+sed -n 2p k.jsonl >want
+same 'a question must not contain five held-out words nor equal three' out want
+echo '{"text": "to swap two numbers, and sort nine of these old words of mine"}' >long.jsonl
+for role in system developer; do
+    printf '{"messages": [{"role": "%s", "content": "Write a function to swap two numbers, and sort nine of these old words of mine"}, {"role": "user", "content": "Hello"}]}\n' \
+        $role >with.jsonl
+    ok "a conversation with a $role message is read" clean -q --exclude long.jsonl with.jsonl
+    same "what $role messages say is not looked at" out with.jsonl
+done
 
 # What is refused
 refused() { # STATUS WHAT WORDS OPTIONS

@@ -1,7 +1,8 @@
-/* The place of a user's words in chat templates, as transformers finds it, and
- * which texts a template's marks forbid. */
+/* The place of a user's words in chat templates, as transformers finds it,
+ * which texts a template's marks forbid, and which examples a draw is shown. */
 #include "base/mem.h"
 #include "format/json.h"
+#include "generate/asker.h"
 #include "generate/sift.h"
 #include "generate/turn.h"
 #include "../lib/tap.h"
@@ -226,6 +227,44 @@ test_sift(const struct tokenizer *tok)
     chat_free(c);
 }
 
+/* Are the prompts of two draws equal? */
+static int
+draws_equal(const struct asker *a, uint64_t i, uint64_t k)
+{
+    struct err e;
+    struct prompt *x = asker_prompt(a, i, NULL, &e);
+    struct prompt *y = asker_prompt(a, k, NULL, &e);
+    const int same = x->ids.n == y->ids.n &&
+        memcmp(x->ids.v, y->ids.v, x->ids.n * sizeof *x->ids.v) == 0;
+
+    prompt_free(x);
+    prompt_free(y);
+    return same;
+}
+
+static void
+test_examples(const struct tokenizer *tok)
+{
+    const struct ask_from from = { .like = "like.jsonl",
+        .model = TOKENIZER,
+        .tok = tok,
+        .V = 1 << 20,
+        .params = { .most = 8, .n = 1 } };
+    FILE *f = fopen("like.jsonl", "w");
+    struct asker a;
+    size_t differ = 0;
+
+    for (int i = 0; i < 9; i++)
+        fprintf(f, "{\"prompt\": \"example %d\"}\n", i);
+    fclose(f);
+    asker_open(&a, &from);
+    for (uint64_t i = 1; i < 6; i++)
+        differ += !draws_equal(&a, 0, i);
+    ok(differ >= 4, "draws are shown different examples");
+    ok(draws_equal(&a, 3, 3), "a draw is always shown the same examples");
+    asker_release(&a);
+}
+
 int
 main(void)
 {
@@ -238,6 +277,7 @@ main(void)
     test_refused();
     test_end(tok);
     test_sift(tok);
+    test_examples(tok);
     tok_free(tok);
     return done_testing();
 }

@@ -81,6 +81,20 @@ status 3 'streams of two tokenizers are refused' shard write -o bad a other
 like 'the error names both tokenizers' \
     '^shard [a-z]*: other: made with tokenizer .* but a with ' err
 [ ! -e bad ] || fail 'something was made'
+# tokenizers of the same ids that end documents by different ones
+for end in 1 2; do
+    mkdir end$end
+    cp "$top/tests/golden/tok/digits.json" end$end/tokenizer.json
+done
+names=$(sed -n 's/.*"content": *"\(<|[a-z_]*|>\)".*/\1/p' end1/tokenizer.json | sort -u)
+for end in 1 2; do
+    printf '{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "%s"}\n' \
+        "$(printf '%s\n' "$names" | sed -n ${end}p)" >end$end/tokenizer_config.json
+    tokenize -q -t end$end --lang en -o ended$end x.txt || fail "text ends by eos $end"
+done
+status 3 'streams of two ends of documents are refused' shard write -o bad ended1 ended2
+like 'the error names both ends' \
+    '^shard [a-z]*: ended2: documents begin and end with ids .*, but in ended1 with ' err
 
 # ---- append ----
 ok 'three inputs make one directory' store -o d1 p1 p2 p3
