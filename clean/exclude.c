@@ -9,9 +9,9 @@
 #include <xxhash.h>
 
 /* Words in a row for which a text, and for which a question, is excluded by
- * default.  Held-out texts of fewer than LEAST words are looked for in questions
- * only, and those of fewer than ASKED words are only compared with whole
- * questions. */
+ * default.  Held-out texts of fewer than LEAST words are looked for in
+ * questions only, and those of fewer than ASKED words are only compared with
+ * whole questions. */
 #define WORDS 13
 #define LEAST 8
 #define ASKED 5

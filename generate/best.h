@@ -21,8 +21,8 @@ struct best {
  * highest reward, the first of several, with its member reward set; NULL: no
  * text that ended by itself has a reward above 0.  The program is started once
  * for these texts, so that rewards cannot depend on other prompts, but not if
- * all texts reached their length.  The prompt is counted, unless its texts are made
- * only to prove a line (written.h).
+ * all texts reached their length.  The prompt is counted, unless its texts are
+ * made only to prove a line (written.h).
  * -1 and *e: the program has failed (reward_run).
  */
 int best_choose(struct best *b, struct written *texts, size_t n,
