@@ -166,6 +166,14 @@ top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
     }
 }
 
+/* Does the loss need token i's prediction?  Without a loss mask all are sent,
+ * those at the end of a piece too. */
+static int
+is_needed(const struct top *t, size_t i)
+{
+    return t->b->first[i] != BATCH_PAD && (!t->b->masked || t->b->scored[i]);
+}
+
 /* Add to *r how much of token i's distribution is sent.  sent [k]: the
  * log-probabilities of its top k, rounded to the type of the stream. */
 static void
@@ -224,7 +232,7 @@ record_task(void *ctx, size_t task, size_t worker)
         } else {
             memcpy((float *)t->out + i * k, logp, k * sizeof(*logp));
         }
-        if (t->b->first[i] != BATCH_PAD)
+        if (is_needed(t, i))
             measure_token(t, i, t->o.half ? sent : logp, &t->part[task]);
     }
     profile_end("head record", begin, 0.0, 30.0 * (double)((i1 - i0) * k));
@@ -299,7 +307,7 @@ send_draws(struct top *t, struct msg_out *w, struct err *e)
             t->self[i] = 0.0;
             continue;
         }
-        t->sum.tokens += t->o.k == 0;
+        t->sum.tokens += t->o.k == 0 && is_needed(t, i);
         for (size_t j = 0; j < draws && count[j] > 0; j++)
             t->sum.drawn++;
     }
@@ -340,6 +348,8 @@ targets_from(const struct top *t, uint32_t *ids, size_t from)
     if (t->student != NULL) {
         s.next = t->next + from;
         s.next_logp = t->next_logp + from;
+    } else if (t->b->masked) {
+        s.wanted = t->b->scored + from;
     }
     return s;
 }

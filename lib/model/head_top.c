@@ -37,7 +37,8 @@ struct head_top {
     struct arena arena;
     float *z;               /* [TOP_ROWS,ld] logits; ld is such that rows begin
                              * in different sets of the processor's cache */
-    float *pad;             /* [TOP_ROWS,d] the last rows, padded with zeros */
+    float *pad;             /* [TOP_ROWS,d] rows that do not follow one another
+                             * in h, or are fewer than TOP_ROWS */
     float *zero;            /* [HEAD_SLICE] */
     struct slice_top *part; /* [nslice,TOP_ROWS] */
     uint64_t *heap;         /* [workers,2,k] */
@@ -49,7 +50,8 @@ struct head_top {
     struct fwd *f;
     const float *h;
     size_t n;
-    float s; /* 1 / tau */
+    size_t at[TOP_ROWS]; /* a row's prediction */
+    float s;             /* 1 / tau */
     struct head_targets targets;
 };
 
@@ -182,7 +184,7 @@ static void
 find_top(struct head_top *t, size_t r, size_t worker)
 {
     const float *z = logits_among(t, r, worker);
-    const size_t V = t->namong;
+    const size_t V = t->namong, i = t->at[r];
     uint64_t *block = t->heap + worker * 2 * t->k, *top = block + t->k;
     size_t nb = 0, n = 0;
 
@@ -201,9 +203,9 @@ find_top(struct head_top *t, size_t r, size_t worker)
     for (size_t j = 0; j < t->k; j++) {
         const uint32_t id = heap_number(top[j]);
 
-        t->targets.ids[r * t->k + j] = id;
-        t->targets.logp[r * t->k + j] =
-            fminf(z[id] - t->targets.lse[2 * r], 0.0f);
+        t->targets.ids[i * t->k + j] = id;
+        t->targets.logp[i * t->k + j] =
+            fminf(z[id] - t->targets.lse[2 * i], 0.0f);
     }
 }
 
@@ -227,10 +229,10 @@ static void
 draw_tokens(struct head_top *t, size_t r, const struct whole *w, size_t worker)
 {
     const double step = w->soft / (double)t->draws;
-    uint32_t *ids = t->targets.drawn + r * t->draws;
-    uint16_t *count = t->targets.count + r * t->draws;
+    uint32_t *ids = t->targets.drawn + t->at[r] * t->draws;
+    uint16_t *count = t->targets.count + t->at[r] * t->draws;
     float *term = t->terms + worker * HEAD_SLICE;
-    double before = 0.0, u = t->targets.u[r];
+    double before = 0.0, u = t->targets.u[t->at[r]];
     size_t n = 0, i = 0;
 
     memset(ids, 0, t->draws * sizeof *ids);
@@ -267,14 +269,15 @@ row_task(void *ctx, size_t r, size_t worker)
     const double begin = profile_begin();
     const struct whole w = gather_slices_top(t, r);
     const double lse = w.max * t->s + log(w.soft);
+    const struct head_targets *to = &t->targets;
+    const size_t i = t->at[r];
 
-    t->targets.lse[2 * r] = (float)(w.max + log(w.sum));
-    t->targets.lse[2 * r + 1] = (float)lse;
-    t->targets.self[r] = w.mean / w.soft * t->s - lse;
-    if (t->targets.next != NULL)
-        t->targets.next_logp[r] =
-            fminf(t->z[r * t->ld + t->targets.next[r]] - t->targets.lse[2 * r],
-                0.0f);
+    to->lse[2 * i] = (float)(w.max + log(w.sum));
+    to->lse[2 * i + 1] = (float)lse;
+    to->self[i] = w.mean / w.soft * t->s - lse;
+    if (to->next != NULL)
+        to->next_logp[i] =
+            fminf(t->z[r * t->ld + to->next[i]] - to->lse[2 * i], 0.0f);
     if (t->k > 0)
         find_top(t, r, worker);
     if (t->draws > 0)
@@ -282,41 +285,63 @@ row_task(void *ctx, size_t r, size_t worker)
     profile_end("head top", begin, 0.0, 4.0 * (double)t->V);
 }
 
+/* Set the targets of prediction i, which is not wanted. */
+static void
+set_unwanted(const struct head_top *t, size_t i)
+{
+    const struct head_targets *to = &t->targets;
+    const float lse = (float)log((double)t->V);
+
+    to->lse[2 * i] = to->lse[2 * i + 1] = lse;
+    to->self[i] = -lse;
+    for (size_t j = 0; j < t->k; j++) {
+        to->ids[i * t->k + j] = (uint32_t)j;
+        to->logp[i * t->k + j] = -lse;
+    }
+    if (t->draws > 0) {
+        memset(to->drawn + i * t->draws, 0, t->draws * sizeof *to->drawn);
+        memset(to->count + i * t->draws, 0, t->draws * sizeof *to->count);
+    }
+}
+
+/* Take the next rows of h [n,d] that are wanted, from row *i on. */
+static void
+take_rows(struct head_top *t, const float *h, size_t n, size_t *i)
+{
+    const uint8_t *wanted = t->targets.wanted;
+    const size_t d = t->m->c.d;
+
+    for (t->n = 0; *i < n && t->n < TOP_ROWS; ++*i)
+        if (wanted == NULL || wanted[*i])
+            t->at[t->n++] = *i;
+        else
+            set_unwanted(t, *i);
+    t->h = t->pad;
+    if (t->n == TOP_ROWS && t->at[t->n - 1] - t->at[0] == TOP_ROWS - 1) {
+        t->h = h + t->at[0] * d;
+        return;
+    }
+    for (size_t r = 0; r < t->n; r++)
+        memcpy(t->pad + r * d, h + t->at[r] * d, d * sizeof *h);
+    memset(t->pad + t->n * d, 0, (TOP_ROWS - t->n) * d * sizeof *h);
+}
+
 void
 head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
     double tau, const struct head_targets *targets)
 {
-    const size_t d = t->m->c.d;
+    size_t i = 0;
 
     assert(tau > 0.0);
+    assert(targets->wanted == NULL || targets->next == NULL);
     fetch_now(f->m, fetch_head(f->m));
     t->f = f;
     t->s = (float)(1.0 / tau);
-    for (size_t at = 0; at < n; at += TOP_ROWS) {
-        t->n = n - at < TOP_ROWS ? n - at : TOP_ROWS;
-        t->h = h + at * d;
-        if (t->n < TOP_ROWS) {
-            memcpy(t->pad, t->h, t->n * d * sizeof *h);
-            memset(t->pad + t->n * d, 0, (TOP_ROWS - t->n) * d * sizeof *h);
-            t->h = t->pad;
-        }
-        t->targets = (struct head_targets){
-            .lse = targets->lse + at * 2,
-            .self = targets->self + at,
-        };
-        if (t->k > 0) {
-            t->targets.ids = targets->ids + at * t->k;
-            t->targets.logp = targets->logp + at * t->k;
-        }
-        if (t->draws > 0) {
-            t->targets.drawn = targets->drawn + at * t->draws;
-            t->targets.count = targets->count + at * t->draws;
-            t->targets.u = targets->u + at;
-        }
-        if (targets->next != NULL) {
-            t->targets.next = targets->next + at;
-            t->targets.next_logp = targets->next_logp + at;
-        }
+    t->targets = *targets;
+    while (i < n) {
+        take_rows(t, h, n, &i);
+        if (t->n == 0)
+            break;
         pool_run(t->pool, t->nslice, slice_task, t);
         pool_run(t->pool, t->n, row_task, t);
     }

@@ -25,6 +25,9 @@
  *   u    [n]       in: a number in [0,1) for each prediction
  *   next [n]       in, or NULL: an id for each prediction, < V
  *   next_logp [n]  if next is not NULL: its log softmax(z), at most 0
+ *   wanted [n]     in, or NULL: 0 for a prediction whose logits nobody needs.
+ *                  It gets the targets of equal logits: ids 0, 1, ... of log
+ *                  probability -log V, and no draws.  Not with next.
  * Draws are systematic: the tokens at the points (i + u)/draws, i < draws, of
  * the cumulative sum of p in order of ids.  So a token's expected share of the
  * draws is its p, and its share differs from p by less than 1/draws.
@@ -39,6 +42,7 @@ struct head_targets {
     const double *u;
     const uint32_t *next;
     float *next_logp;
+    const uint8_t *wanted;
 };
 struct head_top;
 /* k <= V; draws <= 65535 */

@@ -155,6 +155,7 @@ batch_unpack(struct batch *b, const struct msg *m)
     b->T = p.T;
     b->P = p.P;
     b->ntok = b->nscored = 0;
+    b->masked = p.mask != NULL;
     copy_tensor(b->piece_row, p.row);
     copy_tensor(b->piece_len, p.len);
     copy_tensor(b->piece_off, p.off);

@@ -23,6 +23,7 @@ struct batch {
                            * t+1 is in the same piece and in the loss mask */
     size_t *row_scored; /* [B] number of scored predictions in each row */
     size_t nscored;     /* number of scored predictions */
+    int masked;         /* 1: the message has a loss mask */
     size_t ntok;        /* number of tokens, without padding */
     size_t P;           /* number of pieces; they are sorted by row */
     uint32_t *piece_row, *piece_len, *piece_off; /* [P] each */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # student on conversations: the loss of a step is over its tokens, conversations
-# in a row do not see each other, text and answers mix, dynamic fine-tuning
+# in a row do not see each other, text and answers mix, a teacher computes scored
+# predictions alone, dynamic fine-tuning
 . "${0%/*}/../lib/lib.sh"
 
 . "$top/tests/lib/dpo.sh"
@@ -102,6 +103,27 @@ shard dump --values 999999 half.st >half.txt
 share=$(awk '/^  row/ { n[$5] += $6 } END {
     printf "%.0f", 100 * n["text,"] / (n["text,"] + n["answers,"]) }' half.txt)
 equal 'half of the tokens are text, in percent' "$share" 50
+
+# --- a teacher's top tokens, of scored predictions alone ---
+distil() {
+    run=$1
+    shift
+    student -q -m eight -o "$run" --lr 1e-3 --ce 0 --kl 1 "$@"
+}
+ok 'all tokens are written for conversations' \
+    teacher -q -m m --top 1024 --dtype f32 -o every b8
+ok 'so are final states' teacher -q -m m --final --dtype f32 -o states b8
+ok 'a student is distilled from all tokens' distil every.run every
+ok 'a student is distilled from final states' distil states.run states
+column kl every.run >every.kl
+column kl states.run >states.kl
+near 'both have the same divergence in each step' every.kl states.kl
+ok 'it is above 0' awk '!($1 > 0) { bad = 1 } END { exit bad || NR != 4 }' every.kl
+shard dump --values 999999 every >every.txt
+equal 'the teacher computes scored predictions alone' \
+    "$(awk '$1 == "teacher.lse" { n = 0
+        for (i = 4; i < NF; i += 2) n += $i != 6.93147
+        print n }' every.txt)" "$(column scored every.run)"
 
 # --- dynamic fine-tuning ---
 ok 'dynamic fine-tuning trains' train dft --loss dft b8

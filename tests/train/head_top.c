@@ -247,6 +247,72 @@ find_among(const char *set, size_t V)
     free(among);
 }
 
+/* Targets of predictions that are wanted do not depend on which others are; the
+ * other predictions get those of equal logits. */
+static void
+find_wanted(const char *set, size_t V, unsigned every)
+{
+    enum { N = 400, K = 6, DRAWS = 9 };
+    struct model m;
+    float *eye = only_head(&m, V), lse[2][N * 2], logp[2][N * K];
+    float *z = xreallocarray(NULL, N * V, sizeof(float));
+    uint32_t ids[2][N * K], drawn[2][N * DRAWS];
+    uint16_t count[2][N * DRAWS];
+    uint8_t wanted[N];
+    double self[2][N], u[N], off = 0.0;
+    size_t differ = 0, not = 0;
+    struct pool *pool = pool_new(2, NULL);
+    struct fwd *f = fwd_new(&m, pool, 1, 1);
+    struct head_top *t = head_top_new(&m, pool, K, DRAWS);
+
+    fill(z, N * V, 8.0, 61);
+    for (size_t i = 0; i < N; i++) {
+        u[i] = (double)i / N;
+        wanted[i] = i >= 10 && (i < 150 || i * 7 % every == 0);
+    }
+    for (size_t p = 0; p < 2; p++)
+        head_top_rows(t, f, z, N, 2.0,
+            &(struct head_targets){ .lse = lse[p],
+                .self = self[p],
+                .ids = ids[p],
+                .logp = logp[p],
+                .drawn = drawn[p],
+                .count = count[p],
+                .u = u,
+                .wanted = p == 0 ? NULL : wanted });
+    for (size_t i = 0; i < N; i++) {
+        if (wanted[i]) {
+            differ += memcmp(lse[0] + 2 * i, lse[1] + 2 * i, 8) != 0 ||
+                memcmp(self[0] + i, self[1] + i, 8) != 0 ||
+                memcmp(ids[0] + i * K, ids[1] + i * K, K * 4) != 0 ||
+                memcmp(logp[0] + i * K, logp[1] + i * K, K * 4) != 0 ||
+                memcmp(drawn[0] + i * DRAWS, drawn[1] + i * DRAWS, DRAWS * 4) !=
+                    0 ||
+                memcmp(count[0] + i * DRAWS, count[1] + i * DRAWS, DRAWS * 2) !=
+                    0;
+            continue;
+        }
+        for (size_t j = 0; j < K; j++) {
+            not += ids[1][i * K + j] != j;
+            off = farther(off, fabs(logp[1][i * K + j] + log((double)V)));
+        }
+        for (size_t j = 0; j < DRAWS; j++)
+            not += drawn[1][i * DRAWS + j] != 0 || count[1][i * DRAWS + j] != 0;
+        off = farther(off, fabs(lse[1][2 * i] - log((double)V)));
+        off = farther(off, fabs(lse[1][2 * i + 1] - log((double)V)));
+        off = farther(off, fabs(self[1][i] + log((double)V)));
+    }
+    ok(differ == 0, "%s: predictions that are wanted, of %zu, have their bits",
+        set, V);
+    ok(not == 0 && off <= 1e-6,
+        "%s: predictions that are not, of %zu, are of equal logits", set, V);
+    head_top_free(t);
+    fwd_free(f);
+    pool_free(pool);
+    free(eye);
+    free(z);
+}
+
 /* The golden teacher's top tokens are those that PyTorch finds. */
 static void
 find_golden(const char *set)
@@ -322,6 +388,8 @@ main(void)
         find_plain(kern_sets[i], 1100, many, i == 0 ? 4 : 5);
         find_among(kern_sets[i], 70);
         find_among(kern_sets[i], 1100);
+        find_wanted(kern_sets[i], 70, 3);
+        find_wanted(kern_sets[i], 1100, 1000);
         find_golden(kern_sets[i]);
         draw_rows(kern_sets[i], 1100, 1);
         draw_rows(kern_sets[i], 1100, 50);
