@@ -433,7 +433,8 @@ $(OUT)/calibrated/config.json: $(OUT)/train.done | programs
 profile = RETORT_PROFILE=$(@D)/$(1).$$$$.profile
 TRAIN = $(call profile,student) $(BIN)/student -m $(OUT)/pruned \
         --warmup $(WARMUP) --save $(SAVE) -j $(THREADS) --resume $(compute) \
-        --override steps --temperature $(TEMPERATURE) $(STUDENT)
+        --override steps --temperature $(TEMPERATURE) $(STUDENT) \
+        $(if $(READY),--taught-by $(original))
 
 # The teacher's targets of every batch, sent down a pipe or stored for other
 # runs.

@@ -208,9 +208,9 @@ distil: $(OUT)/student/config.json
 trained = mkdir -p $(@D) && $(BIN)/stream -T $(T) -B $(B) -s $(SEED) --shuffle \
     --epochs $(2) --resume $(@D) $(OUT)/$(1).tokens | \
     $(BIN)/student -m $(student) --lr $(LR) --save $(SAVE) --keep 1 --resume \
-    -j $(THREADS) $(compute) $(TRAIN) -o $(@D)
+    -j $(THREADS) $(compute) $(TRAIN) $(3) -o $(@D)
 $(OUT)/student/config.json: $(OUT)/$(said).done | programs
-	$(call trained,$(said),$(EPOCHS))
+	$(call trained,$(said),$(EPOCHS),--taught-by $(teacher))
 
 ## alone: its copy that learns the examples alone
 alone: $(OUT)/alone/config.json

@@ -12,7 +12,7 @@
 
 const char *const run_card_own[] = { "model", "output", "threads", "cpus",
     "numa", "ahead", "max-time", "rank-timeout", "comm-log", "timeline", "save",
-    "keep", "resume", "override", NULL };
+    "keep", "resume", "override", "taught-by", NULL };
 
 /* Append the scores in the last line of RUN/held-out.tsv.  0: there is no such
  * line. */
@@ -53,6 +53,7 @@ run_card_write(const struct student *s, struct err *e)
     struct card card = { .by = by,
         .from = s->a->model,
         .hash = depends_value(s, "model"),
+        .wrote = s->a->taught_by,
         .teacher = s->feed.taught ? s->feed.head_hash : NULL,
         .tag = s->feed.taught ? "distillation" : NULL,
         .relation = s->t.adapter != NULL ? "adapter" : "finetune",

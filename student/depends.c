@@ -54,6 +54,7 @@ static const struct {
     { "override", "it names the options that may differ", 1 },
     { "save", WHEN, 1 },
     { "keep", WHEN, 1 },
+    { "taught-by", "it changes the model card alone", 0 },
     { "max-time", WHEN, 1 },
     { "rank-timeout", WHEN, 1 },
     { "reward-time", WHEN, 1 },

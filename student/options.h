@@ -31,7 +31,7 @@ struct args {
     double lora_alpha, lora_dropout;
     int lora_rs, lora_dora;
     /* student train */
-    const char *teacher, *ce, *kl, *sh, *direction, *eval;
+    const char *teacher, *taught_by, *ce, *kl, *sh, *direction, *eval;
     size_t accum, ahead, eval_every, patience;
     double tau;
     int published;

@@ -5,6 +5,7 @@
 #include "record.h"
 #include "rank.h"
 #include "rounding.h"
+#include "base/io.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -47,6 +48,8 @@ static const struct opt options[] = { OPTIONS_MODEL(a),
         "use the published loss: T = 3; weights 0.25 of CE, 1 of KL, 1 of "
         "SquareHead"),
     OPT_STR(0, "teacher", &a.teacher, "model", "the teacher's model"),
+    OPT_STR(0, "taught-by", &a.taught_by, "model",
+        "name this model in the card: it teaches, or wrote the texts"),
     OPTIONS_OPTIMISER(a, "1e-4, with random weights 3e-4"), OPTIONS_WEIGHTS(a),
     OPTIONS_LORA(a), OPTIONS_STEPS(a),
     OPT_SIZE(0, "grad-accum", &a.accum, 1, 1e6, "n",
@@ -77,6 +80,8 @@ check_options(struct student *s)
             *given[i] = weight[i];
     if (a.patience > 0 && a.eval == NULL)
         die(EX_USAGE, "--patience counts evaluations: give --eval too");
+    if (a.taught_by != NULL && !io_exists(a.taught_by))
+        die(EX_INPUT, "--taught-by %s: there is no such model", a.taught_by);
 }
 
 /* ---- losses ---- */

@@ -28,6 +28,7 @@ static const char *const inherited[][2] = {
     { "language", "general.languages" },
     { "tags", "general.tags" },
     { "base_model", "general.base_model.0.repo_url" },
+    { "taught_by", "retort.taught_by" },
 };
 enum { INHERITED = sizeof inherited / sizeof *inherited };
 
@@ -185,6 +186,92 @@ read_parent(json_t **fields, const char *path, struct err *e)
     return r;
 }
 
+/* ---- models that taught ---- */
+
+/* What licences say of models that learn from another model's texts: that of
+ * Llama 3 in section 1.b.v, of Llama 3.1 and later in 1.b.i, Gemma's terms of
+ * use in 1.1 (Model Derivatives) and 3.1. */
+static const struct {
+    const char *licence, *terms;
+} taught_terms[] = {
+    { "llama3", "forbids that its texts improve other models than Llama 3" },
+    { "llama3.",
+        "asks that the model's name begins with Llama, and that "
+        "\"Built with Llama\" stands beside it" },
+    { "llama4",
+        "asks that the model's name begins with Llama, and that "
+        "\"Built with Llama\" stands beside it" },
+    { "gemma",
+        "counts the model as a derivative: its terms of use go with "
+        "it" },
+};
+
+/* The terms of "name, licence" or "name". */
+static const char *
+terms_of(const char *taught)
+{
+    const char *licence = strrchr(taught, ',');
+    const char *terms = "may have terms for models that learn from its texts";
+
+    if (licence == NULL)
+        return "is unknown, and may have terms for models that learn from its "
+               "texts";
+    licence += strspn(licence, ", ");
+    for (size_t i = 0; i < sizeof taught_terms / sizeof *taught_terms; i++) {
+        const char *name = taught_terms[i].licence;
+        const size_t n = strlen(name);
+
+        if (strncmp(licence, name, n) == 0 &&
+            (licence[n] == '\0' || name[n - 1] == '.'))
+            terms = taught_terms[i].terms;
+    }
+    return terms;
+}
+
+/* Add a value to the list of field `key`, unless it is there. */
+static void
+add_once(json_t *fields, const char *key, const char *value)
+{
+    const json_t *list = json_object_get(fields, key);
+    const size_t n = json_array_size(list);
+    size_t i = 0;
+
+    while (
+        i < n && strcmp(json_string_value(json_array_get(list, i)), value) != 0)
+        i++;
+    if (i == n)
+        add_text(fields, key, value, strlen(value));
+}
+
+/* Add the model at `path`, and those that taught it, to taught_by. */
+static int
+add_taught(json_t *fields, const char *path, struct err *e)
+{
+    const json_t *licence, *named;
+    char *name = card_name(path), *entry;
+    json_t *theirs, *value;
+    size_t i;
+
+    if (read_parent(&theirs, path, e) < 0) {
+        free(name);
+        return -1;
+    }
+    json_array_foreach(json_object_get(theirs, "taught_by"), i, value)
+        add_once(fields, "taught_by", json_string_value(value));
+    named = strstr(path, "/models--") == NULL
+        ? NULL
+        : json_array_get(json_object_get(theirs, "base_model"), 0);
+    licence = json_array_get(json_object_get(theirs, "license"), 0);
+    entry = xasprintf("%s%s%s", named != NULL ? json_string_value(named) : name,
+        licence != NULL ? ", " : "",
+        licence != NULL ? json_string_value(licence) : "");
+    add_once(fields, "taught_by", entry);
+    json_decref(theirs);
+    free(entry);
+    free(name);
+    return 0;
+}
+
 /* ---- writing ---- */
 
 /* Append a string as JSON writes it, which is YAML too. */
@@ -218,27 +305,12 @@ add_field(struct buf *b, const char *key, const json_t *list)
     }
 }
 
-/* Add the tag, unless the fields have it already. */
-static void
-add_tag(json_t *fields, const char *tag)
-{
-    json_t *tags = json_object_get(fields, "tags");
-    const size_t n = json_array_size(tags);
-    size_t i = 0;
-
-    while (
-        i < n && strcmp(json_string_value(json_array_get(tags, i)), tag) != 0)
-        i++;
-    if (i == n)
-        add_text(fields, "tags", tag, strlen(tag));
-}
-
 static void
 add_front_matter(struct buf *b, const struct card *c, json_t *fields)
 {
-    add_tag(fields, "retort");
+    add_once(fields, "tags", "retort");
     if (c->tag != NULL)
-        add_tag(fields, c->tag);
+        add_once(fields, "tags", c->tag);
     buf_adds(b, "---\n");
     for (int i = 0; i < INHERITED; i++)
         add_field(b, inherited[i][0], json_object_get(fields, inherited[i][0]));
@@ -304,9 +376,11 @@ add_load(struct buf *b, const struct model *m, const char *name)
 
 static void
 add_body(struct buf *b, const struct card *c, const struct model *m,
-    const char *name, const char *hash)
+    const char *name, const char *hash, const json_t *taught_by)
 {
     char *parent = card_name(c->from);
+    json_t *value;
+    size_t i;
 
     buf_addf(b, "\n# %s\n\n%s wrote this model of %zu parameters.\n", name,
         c->by, model_params(m));
@@ -314,6 +388,9 @@ add_body(struct buf *b, const struct card *c, const struct model *m,
     free(parent);
     if (c->teacher != NULL && *c->teacher != '\0')
         buf_addf(b, "- teacher: XXH3-128 of its head `%s`\n", c->teacher);
+    json_array_foreach(taught_by, i, value)
+        buf_addf(b, "- taught by: %s.  Its licence %s.\n",
+            json_string_value(value), terms_of(json_string_value(value)));
     if (c->options != NULL && *c->options != '\0') {
         buf_adds(b, "\nOptions that differ from their defaults:\n\n");
         add_pairs(b, c->options, "- `", " ", "`\n");
@@ -368,8 +445,13 @@ make_card(struct buf *b, const struct card *c, const struct model *m,
         return -1;
     if (read_parent(&fields, c->from, e) < 0)
         return -1;
+    if (c->wrote != NULL && add_taught(fields, c->wrote, e) < 0) {
+        json_decref(fields);
+        return -1;
+    }
     add_front_matter(b, c, fields);
-    add_body(b, c, m, name, c->hash != NULL ? c->hash : hash);
+    add_body(b, c, m, name, c->hash != NULL ? c->hash : hash,
+        json_object_get(fields, "taught_by"));
     hash_text(b->p, b->n, hash);
     buf_addf(b, CARD_SEAL "%s -->\n", hash);
     json_decref(fields);
@@ -452,7 +534,8 @@ card_to_gguf(const char *from, struct gguf_out *o, struct err *e)
             put_base_model(o, json_string_value(json_array_get(list, 0)));
         else
             put_general(o, inherited[i][1], list,
-                strcmp(key, "tags") == 0 || strcmp(key, "language") == 0);
+                strcmp(key, "tags") == 0 || strcmp(key, "language") == 0 ||
+                    strcmp(key, "taught_by") == 0);
     }
     json_decref(fields);
     return 0;

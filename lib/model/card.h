@@ -18,6 +18,8 @@ struct card {
     const char *hash;     /* ckpt_hash_model of `from`; NULL: card_write
                            * computes it */
     const char *teacher;  /* XXH3-128 of the teacher's head */
+    const char *wrote;    /* path of another model, which taught this one or
+                           * wrote texts for it */
     const char *tag;      /* "pruned", "distillation" */
     const char *relation; /* base_model_relation of the hub: "finetune" */
     const char *options;  /* lines of opt_changes */
@@ -31,6 +33,8 @@ struct card {
  *   tags: the parent's, "retort" and c->tag
  *   base_model: the parent's id if it lies in the hub's cache, else the
  *     parent's base_model
+ *   taught_by: "name, licence" of c->wrote, after those of the parent and of
+ *     c->wrote itself
  * Unknown fields are left out.  The last line is a comment with the XXH3-128 of
  * the text before it.  A README.md without that line, or of another hash, is
  * the user's: it stays.
@@ -41,8 +45,8 @@ int card_write(const struct card *c, const struct model *m, const char *dir,
  * it. */
 char *card_name(const char *path);
 /* Write license, tags, languages and base_model of the README.md in the model
- * directory `from` to general.* of a GGUF, as llama.cpp's converter does.
- * from NULL or a file: nothing is written. */
+ * directory `from` to general.* of a GGUF, as llama.cpp's converter does, and
+ * taught_by to retort.taught_by.  from NULL or a file: nothing is written. */
 int card_to_gguf(const char *from, struct gguf_out *o, struct err *e);
 
 #endif

@@ -199,6 +199,96 @@ test_cached(void)
     dir_remove(at, NULL);
 }
 
+/* Make a model with a licence at `at`, and the card of m as taught by it. */
+static void
+taught_by(const struct model *m, const char *at, const char *licence)
+{
+    char *text = licence == NULL
+        ? xstrdup("# no front matter\n")
+        : xasprintf("---\nlicense: %s\n---\n", licence);
+    const struct card c = { .by = "test 1", .from = m->path, .wrote = at };
+    struct err e = { 0 };
+
+    make_parent(at, text);
+    remove("README.md");
+    if (card_write(&c, m, ".", "x", &e) < 0)
+        printf("Bail out! %s\n", e.msg);
+    free(text);
+}
+
+/* Cards name the models that wrote texts, and what their licences ask. */
+static void
+test_taught(const struct model *m)
+{
+    static const struct {
+        const char *licence, *terms;
+    } known[] = {
+        { "llama3", "forbids" },
+        { "llama3.2", "begins with Llama" },
+        { "llama4", "begins with Llama" },
+        { "gemma", "derivative" },
+        { "gemma-like", "may have terms" },
+        { "apache-2.0", "may have terms" },
+    };
+    const struct gguf_how how = { .mixture = mixture_of("f32") };
+    struct card c = { .by = "test 2" };
+    struct gguf_file f;
+    struct model b;
+    struct err e = { 0 };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char *line = xasprintf("taught_by: \"wise, %s\"\n", known[i].licence);
+
+        taught_by(m, "wise", known[i].licence);
+        ok(holds("README.md", line) &&
+                holds("README.md", "- taught by: wise, ") &&
+                holds("README.md", known[i].terms),
+            "a teacher of licence %s is named, with its terms",
+            known[i].licence);
+        free(line);
+    }
+    taught_by(m, "hub/models--Org--Wise/snapshots/1", NULL);
+    ok(holds("README.md", "- taught by: Org/Wise.  Its licence is unknown"),
+        "a teacher of unknown licence is named by its id");
+
+    /* a model that is made of the student, and its student */
+    taught_by(m, "wise", "gemma");
+    make_parent("next", file_text("README.md"));
+    if (model_open(&b, "next", &e) < 0)
+        printf("Bail out! %s\n", e.msg);
+    c.from = b.path;
+    c.wrote = "wise";
+    ok(card_write(&c, &b, ".", "x", &e) == 0 &&
+            holds("README.md", "taught_by: \"wise, gemma\"\n"),
+        "a teacher is named once");
+    make_parent("other", NULL);
+    c.wrote = "other";
+    ok(card_write(&c, &b, ".", "x", &e) == 0 &&
+            holds("README.md", "taught_by:\n- \"wise, gemma\"\n- \"other\"\n"),
+        "the teachers of a student's student are named");
+    c.from = m->path;
+    c.wrote = "next";
+    ok(card_write(&c, m, ".", "x", &e) == 0 &&
+            holds("README.md", "- \"wise, gemma\"\n- \"next, other\"\n"),
+        "the teachers of a teacher are named before it");
+    ok(model_export_gguf(&b, "next.gguf", &how, NULL, &e) == 0 &&
+            gguf_open(&f, "next.gguf", &e) == 0 &&
+            gguf_kv(&f.g, "retort.taught_by") != NULL &&
+            gguf_kv(&f.g, "retort.taught_by")->n == 1,
+        "a GGUF names the teachers");
+    gguf_close(&f);
+    model_close(&b);
+    if (model_open(&b, "next.gguf", &e) < 0)
+        printf("Bail out! %s\n", e.msg);
+    c.from = b.path;
+    c.wrote = NULL;
+    ok(card_write(&c, &b, ".", "x", &e) == 0 &&
+            holds("README.md", "- taught by: wise, gemma.  Its licence counts"),
+        "a folder made from the GGUF names them");
+    model_close(&b);
+    remove("README.md");
+}
+
 int
 main(void)
 {
@@ -218,6 +308,7 @@ main(void)
     test_fields(&m);
     test_edited(&m);
     test_gguf(&m);
+    test_taught(&m);
     model_close(&m);
     test_cached();
     return done_testing();

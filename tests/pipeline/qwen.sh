@@ -131,6 +131,8 @@ equal 'a ready student keeps its blocks' "$(tr -d ' \n' <$o/pruned/config.json |
     grep -o '"num_hidden_layers":[0-9]*')" '"num_hidden_layers":1'
 convert -q $o/vocab.gguf ids
 same "a ready student has the teacher's ids" $o/pruned/tokenizer.json ids/tokenizer.json
+like 'the card of a ready student names the teacher' '^- taught by: f32.gguf, apache-2.0' \
+    $o/distilled/README.md
 like 'a ready student has fewer ids' '"vocab_size": *290' $o/pruned/config.json
 like 'the row names READY without folders' " READY='qwen2.5-coder-0.5b.gguf' " r/qwen.tsv
 ok 'runs by size and by tokens are made' settings T=256 B=1 WARMUP=1 CALIB_ROWS=2 BATCHES=3 \

@@ -246,6 +246,8 @@ for f in questions asked answers learn alone; do
     else pass "no judged question is in $f.jsonl"; fi
 done
 own='"content": ?"[3-9]( [3-9])+"'
+like 'the card of the student names the teacher' '^- taught by: able' $o/student/README.md
+unlike 'the card of the copy names no teacher' 'taught' $o/alone/README.md
 unlike 'the copy does not learn questions of the teacher' "$own" $o/alone.jsonl
 like 'the student learns questions of the teacher' "$own" $o/learn.jsonl
 shard list -q $o/targets.tokens >listed

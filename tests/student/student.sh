@@ -31,6 +31,7 @@ same 'metrics do not depend on the way of the stream' run.metrics live.metrics
 like 'the log tells the time of a step' '^20	.*	[0-9]+\.[0-9]{3}$' run/metrics.tsv
 ok 'a teacher leaves its head out' teacher -q -m teacher --no-head -o kdn b
 status 3 'a stream without a head is refused without --teacher' student -q -m s0 -o none kdn
+status 3 'a model that --taught-by does not find is refused' student -q -m s0 -o none --taught-by nowhere kd
 ok '--teacher brings the head' student -q -m s0 -o named --lr 1e-3 --teacher teacher kdn
 same_model 'the head of --teacher gives the same model' run named
 ok 'the teacher sends only mapped blocks' teacher -q -m teacher --final --hidden mapped \
