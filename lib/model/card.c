@@ -230,7 +230,7 @@ terms_of(const char *taught)
 
 /* Add a value to the list of field `key`, unless it is there. */
 static void
-add_once(json_t *fields, const char *key, const char *value)
+add_unless_there(json_t *fields, const char *key, const char *value)
 {
     const json_t *list = json_object_get(fields, key);
     const size_t n = json_array_size(list);
@@ -257,7 +257,7 @@ add_taught(json_t *fields, const char *path, struct err *e)
         return -1;
     }
     json_array_foreach(json_object_get(theirs, "taught_by"), i, value)
-        add_once(fields, "taught_by", json_string_value(value));
+        add_unless_there(fields, "taught_by", json_string_value(value));
     named = strstr(path, "/models--") == NULL
         ? NULL
         : json_array_get(json_object_get(theirs, "base_model"), 0);
@@ -265,7 +265,7 @@ add_taught(json_t *fields, const char *path, struct err *e)
     entry = xasprintf("%s%s%s", named != NULL ? json_string_value(named) : name,
         licence != NULL ? ", " : "",
         licence != NULL ? json_string_value(licence) : "");
-    add_once(fields, "taught_by", entry);
+    add_unless_there(fields, "taught_by", entry);
     json_decref(theirs);
     free(entry);
     free(name);
@@ -308,9 +308,9 @@ add_field(struct buf *b, const char *key, const json_t *list)
 static void
 add_front_matter(struct buf *b, const struct card *c, json_t *fields)
 {
-    add_once(fields, "tags", "retort");
+    add_unless_there(fields, "tags", "retort");
     if (c->tag != NULL)
-        add_once(fields, "tags", c->tag);
+        add_unless_there(fields, "tags", c->tag);
     buf_adds(b, "---\n");
     for (int i = 0; i < INHERITED; i++)
         add_field(b, inherited[i][0], json_object_get(fields, inherited[i][0]));

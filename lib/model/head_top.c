@@ -306,7 +306,7 @@ set_unwanted(const struct head_top *t, size_t i)
 
 /* Take the next rows of h [n,d] that are wanted, from row *i on. */
 static void
-take_rows(struct head_top *t, const float *h, size_t n, size_t *i)
+gather_wanted(struct head_top *t, const float *h, size_t n, size_t *i)
 {
     const uint8_t *wanted = t->targets.wanted;
     const size_t d = t->m->c.d;
@@ -339,7 +339,7 @@ head_top_rows(struct head_top *t, struct fwd *f, const float *h, size_t n,
     t->s = (float)(1.0 / tau);
     t->targets = *targets;
     while (i < n) {
-        take_rows(t, h, n, &i);
+        gather_wanted(t, h, n, &i);
         if (t->n == 0)
             break;
         pool_run(t->pool, t->nslice, slice_task, t);
