@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_EXAMPLES = 4 };
+/* Sixteen draws in a row see the same examples: the model reads them once. */
+enum { SHOWN_EXAMPLES = 4, DRAWS_ALIKE = 16 };
 #define SYSTEM_MAX ((size_t)1 << 20) /* most bytes of --system */
 
 /* Labels of keys of random numbers. */
@@ -128,7 +129,8 @@ choose_examples(const struct asker *a, uint64_t index,
 {
     const size_t n = examples_count(a->like);
     const size_t k = n < SHOWN_EXAMPLES ? n : SHOWN_EXAMPLES;
-    const uint64_t key = rng_key(rng_key(a->params.seed, KEY_EXAMPLES), index);
+    const uint64_t key =
+        rng_key(rng_key(a->params.seed, KEY_EXAMPLES), index / DRAWS_ALIKE);
 
     for (size_t i = 0; i < k; i++)
         shown[i] = examples_text(a->like, (size_t)rng_perm(key, n, i));
