@@ -115,6 +115,22 @@ calib_scored(const struct calib *c, size_t rows)
     return lo;
 }
 
+void
+calib_first(const struct calib *c, size_t rows, struct calib *first)
+{
+    *first = *c;
+    if (rows == 0 || rows >= c->R)
+        return;
+    first->R = rows;
+    first->n = calib_scored(c, rows);
+    if (first->n == 0)
+        die(EX_INPUT,
+            "the first %zu rows have no scored tokens to calibrate on", rows);
+    first->ntok = 0;
+    for (size_t t = 0; t < rows * c->T; t++)
+        first->ntok += c->first[t] != BATCH_PAD;
+}
+
 /* ---- several sets ---- */
 
 /* Return the address in "NAME=WEIGHT:ADDRESS", and set *weight. */

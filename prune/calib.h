@@ -33,6 +33,10 @@ void calib_read(struct calib *c, const char *addr, size_t rows,
  */
 void calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
     const struct model *m, const char *tokenizer);
+/* Set *first to the first `rows` rows (0: all) of c, which calib_read has read.
+ * It shares c's arrays, and is not released.  Dies if none of these rows has a
+ * scored token. */
+void calib_first(const struct calib *c, size_t rows, struct calib *first);
 void calib_release(struct calib *c);
 /* Note how --compute changes m's losses on the first row. */
 void calib_tell(const struct calib *c, const struct model *m, struct pool *pool,

@@ -16,7 +16,7 @@ static struct {
     double damp;
     size_t rows, threads;
     int plain, type, compute;
-} a = { .damp = REPAIR_DAMP, .rows = 64 };
+} a = { .damp = REPAIR_DAMP, .rows = REPAIR_ROWS };
 
 static const struct opt options[] = { COMMON_MODEL(&a.model,
                                           "the model to cut"),

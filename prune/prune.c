@@ -11,6 +11,7 @@
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/sub.h"
+#include "train/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,16 +20,18 @@ static struct session_options o = SESSION_DEFAULT;
 static const char *out, *report;
 static int type, plain;
 
-static const struct opt options[] = {
-    COMMON_MODEL(&o.model, "the model to cut"), COMMON_OUT(&out),
-    COMMON_TOKENIZER(&o.tokenizer), OPT_GROUP("goal (at least one)"),
-    GOAL_OPTIONS(o.goal), OPT_GROUP("search"), COMMON_ROWS(&o.rows),
-    SESSION_METHOD(o), GOAL_MULTIPLE(o.goal), COMMON_REPORT(&report),
-    OPT_GROUP("run"), COMMON_NO_REPAIR(&plain), COMMON_COMPUTE(&o.compute),
-    COMMON_DTYPE(&type), COMMON_THREADS(&o.threads), OPT_END
-};
+static const struct opt options[] = { COMMON_MODEL(&o.model,
+                                          "the model to cut"),
+    COMMON_OUT(&out), COMMON_TOKENIZER(&o.tokenizer),
+    OPT_GROUP("goal (at least one)"), GOAL_OPTIONS(o.goal), OPT_GROUP("search"),
+    COMMON_ROWS(&o.rows), SESSION_METHOD(o), GOAL_MULTIPLE(o.goal),
+    COMMON_REPORT(&report), OPT_GROUP("repair"), COMMON_NO_REPAIR(&plain),
+    OPT_SIZE(0, "repair-rows", &o.read, 1, 1e9, "rows",
+        "repair by so many rows of the input"),
+    OPT_GROUP("run"), COMMON_COMPUTE(&o.compute), COMMON_DTYPE(&type),
+    COMMON_THREADS(&o.threads), OPT_END };
 
-/* Repair `small` with the data of the search. */
+/* Repair `small` by --repair-rows rows. */
 static void
 repair_found(struct session *x, const struct choice *c, struct model *small)
 {
@@ -37,8 +40,13 @@ repair_found(struct session *x, const struct choice *c, struct model *small)
         .c = c,
         .pool = x->pool,
         .damp = REPAIR_DAMP };
+    struct calib rows;
+    struct err e;
 
-    repair_calib(&r, &x->c);
+    calib_first(&x->read, o.read, &rows);
+    if (plan_fits(repair_bytes(&r, &rows), "fewer --repair-rows", &e) < 0)
+        die_err(&e);
+    repair_calib(&r, &rows);
     repair_tell(&r);
 }
 
@@ -107,11 +115,13 @@ main(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    o.read = REPAIR_ROWS;
     o.input = *opt_parse(argc, argv, options,
         sub_about("choose the parts to keep and cut the model, or use a "
                   "command",
             commands),
         "[input]", 0, 1, NULL);
+    o.read = plain ? 0 : o.read;
     common_new_folder(out, report);
     session_open(&x, &o);
     tokenizer = common_tokenizer(&x.m, o.tokenizer, out);

@@ -40,6 +40,7 @@ int layer_repair(const float *w, size_t N, size_t n, const size_t *keep,
     float *out, struct repaired *r, struct err *e);
 
 #define REPAIR_DAMP 0.1
+enum { REPAIR_ROWS = 64 };
 /* The repair of a model that model_cut has made.  The caller sets the first
  * five fields, and zeros in the others. */
 struct repair {

@@ -211,10 +211,15 @@ session_begin(struct session *x)
             "take attention instead of groups",
             x->m.path);
     goal_set(&x->s.g, &o->goal, &x->m, o->units, o->ranked);
-    if (o->nsets > 0)
-        calib_sets(&x->c, o->sets, o->nsets, o->rows, &x->m, tokenizer);
-    else
-        calib_read(&x->c, o->input, o->rows, &x->m, tokenizer);
+    if (o->nsets > 0) {
+        calib_sets(&x->read, o->sets, o->nsets, o->rows, &x->m, tokenizer);
+        x->c = x->read;
+    } else {
+        calib_read(&x->read, o->input,
+            o->rows == 0 || o->rows > o->read ? o->rows : o->read, &x->m,
+            tokenizer);
+        calib_first(&x->read, o->rows, &x->c);
+    }
     if (plan_fits(judge_bytes(&x->m, &x->c), "fewer --calib-rows", &e) < 0 ||
         (x->pool = pool_new(o->threads, &e)) == NULL)
         die_err(&e);
@@ -321,7 +326,7 @@ session_end(struct session *x)
     shapes_close(x->s.k.shapes);
     search_log_close(&x->log);
     judge_release(&x->j);
-    calib_release(&x->c);
+    calib_release(&x->read);
     choice_release(&x->from);
     pool_free(x->pool);
     model_close(&x->m);

@@ -14,7 +14,9 @@ struct session_options {
     const char *input;             /* NULL: standard input */
     char *const *sets;             /* [nsets] texts of --calib, instead of
                                     * input; see calib.h */
-    size_t nsets, rows;
+    size_t nsets;
+    size_t rows; /* of each set that the search judges by; 0: all */
+    size_t read; /* rows of the input that are read, if more than `rows` */
     struct goal_options goal;
     unsigned units; /* bits of enum unit */
     int ranked, gradient, method, compute, halve;
@@ -41,7 +43,8 @@ struct session {
     const struct session_options *o;
     struct model m;
     struct choice from; /* choice of --from; empty: none */
-    struct calib c;
+    struct calib read;  /* all rows that were read */
+    struct calib c;     /* those that the search judges by */
     struct pool *pool;
     struct judge j;
     struct search_log log;

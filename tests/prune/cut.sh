@@ -172,6 +172,17 @@ same 'prune writes the weights that search and cut write' \
 same 'prune writes the configuration that search and cut write' \
     once/config.json steps/config.json
 
+for n in 1 2 64; do # rows of three by which layers are repaired
+    ok "prune judges by 1 row and repairs by $n" prune -q -m "$t" --blocks 2 --width 10 \
+        --calib-rows 1 --repair-rows "$n" -o "once$n" calib &&
+        prune search -q -m "$t" --blocks 2 --width 10 --calib-rows 1 -o "found$n" calib &&
+        prune cut -q -m "$t" --choice "found$n" --calib-rows "$n" -o "steps$n" calib
+    same "those are the weights of a search by 1 row and a cut by $n" \
+        "once$n/model.safetensors" "steps$n/model.safetensors"
+done
+status 1 'two rows repair otherwise than one' cmp -s once1/model.safetensors once2/model.safetensors
+status 1 'three rows repair otherwise than two' cmp -s once2/model.safetensors once64/model.safetensors
+
 # --- cutting what was cut ---
 choice again '1 all all' '2 all 0-3,6-9'
 ok 'prune cut takes a cut model' \
