@@ -289,8 +289,9 @@ refuse_line(const struct ask *a, const char *file)
         file, a->kept + 1);
 }
 
-/* Read on in `harder` up to line `index`, and return its record.  Dies unless
- * its question is `was`, as a line of the output says. */
+/* Read the lines of --harder up to line `index`, counted from 0, and return the
+ * record of that line.  A line of the output says that it was made from this
+ * record, whose question was `was`; dies if the record has another question. */
 static json_t *
 find_question(struct ask *a, uint64_t index, const char *was, const char *file)
 {

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sixteen draws in a row see the same examples: the model reads them once. */
+/* Sixteen prompts in a row have the same examples, so that the model reads
+ * these only once: texts share the pages of equal beginnings. */
 enum { SHOWN_EXAMPLES = 4, DRAWS_ALIKE = 16 };
 #define SYSTEM_MAX ((size_t)1 << 20) /* most bytes of --system */
 

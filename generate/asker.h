@@ -34,14 +34,13 @@ struct ask_from {
     const json_t *made; /* what texts are made with (made_with.h) */
 };
 
-/* A question ends at any special token.  With --like and --harder it also ends
- * at </question>, and with --ask alone at the text that the chat template
- * prints after a user's words. */
 struct asker {
     const struct ask_from *from;
     struct gen_params params; /* of all draws */
-    char *stop[1];
-    struct tok_ids end; /* all special tokens */
+    char *stop[1];      /* text that ends a question: </question> with --like
+                         * and --harder, else what the chat template prints
+                         * after the words of a user */
+    struct tok_ids end; /* all special tokens: each of them ends a question */
     struct tok_scratch *scratch;
     struct chat *chat;     /* NULL: the model has none */
     char *system;          /* text of the system's message; NULL: none */

@@ -11,10 +11,9 @@ struct best {
     const char *command; /* reward program (gen/reward.h); NULL: the reward of
                           * every text is 1 */
     double seconds;      /* time that the program has for a prompt's texts */
-    /* numbers of prompts: */
-    size_t kept;
-    size_t dropped; /* of which no text was kept */
-    size_t cut;     /* dropped because all texts reached their length */
+    size_t kept;         /* prompts of which a text was kept */
+    size_t dropped;      /* prompts of which none was */
+    size_t cut; /* dropped prompts whose texts all reached their length */
 };
 /*
  * Judge the n texts of a prompt, which have all ended.  *kept: the text of the

@@ -15,7 +15,8 @@ enum output_answer {
     OUTPUT_OTHER /* its next line is of another text, so this one has none */
 };
 /* Does the file already have this text's line?  Call it for each text in order.
- * `known`: the object of written_known.  gaps 1: some texts may have no line.
+ * known: what written_known returns for the text.  gaps: 1 if texts may have no
+ * line, as with --best-of.
  * Dies if the next line is another text's and gaps is 0, and, after the last
  * line, if FILE.options.json differs from `made`.  An incomplete last line is
  * removed. */

@@ -138,9 +138,10 @@ static const struct {
 
 static const size_t nlater = sizeof made_later / sizeof *made_later;
 
-/* The prompt's record with the seed and, if the prompt has several texts, the
- * number of the text.  A record that is a line of an earlier generate run loses
- * what that run said of its own text and the new line may lack. */
+/* Begin the JSON object of a text's line: the members of the prompt's record,
+ * then seed and, if the prompt has several texts, choice.  If the record is a
+ * line that generate run has written, its text has members such as reward that
+ * a new text may lack; these are removed. */
 static json_t *
 begin_line(const struct written *t)
 {

@@ -20,18 +20,29 @@ static struct session_options o = SESSION_DEFAULT;
 static const char *out, *report;
 static int type, plain;
 
-static const struct opt options[] = { COMMON_MODEL(&o.model,
-                                          "the model to cut"),
-    COMMON_OUT(&out), COMMON_TOKENIZER(&o.tokenizer),
-    OPT_GROUP("goal (at least one)"), GOAL_OPTIONS(o.goal), OPT_GROUP("search"),
-    COMMON_ROWS(&o.rows), SESSION_METHOD(o), GOAL_MULTIPLE(o.goal),
-    COMMON_REPORT(&report), OPT_GROUP("repair"), COMMON_NO_REPAIR(&plain),
+static const struct opt options[] = {
+    COMMON_MODEL(&o.model, "the model to cut"),
+    COMMON_OUT(&out),
+    COMMON_TOKENIZER(&o.tokenizer),
+    OPT_GROUP("goal (at least one)"),
+    GOAL_OPTIONS(o.goal),
+    OPT_GROUP("search"),
+    COMMON_ROWS(&o.rows),
+    SESSION_METHOD(o),
+    GOAL_MULTIPLE(o.goal),
+    COMMON_REPORT(&report),
+    OPT_GROUP("repair"),
+    COMMON_NO_REPAIR(&plain),
     OPT_SIZE(0, "repair-rows", &o.read, 1, 1e9, "rows",
-        "repair by so many rows of the input"),
-    OPT_GROUP("run"), COMMON_COMPUTE(&o.compute), COMMON_DTYPE(&type),
-    COMMON_THREADS(&o.threads), OPT_END };
+        "repair layers on so many rows of the input"),
+    OPT_GROUP("run"),
+    COMMON_COMPUTE(&o.compute),
+    COMMON_DTYPE(&type),
+    COMMON_THREADS(&o.threads),
+    OPT_END,
+};
 
-/* Repair `small` by --repair-rows rows. */
+/* Repair the cut model `small` on the first --repair-rows rows of the input. */
 static void
 repair_found(struct session *x, const struct choice *c, struct model *small)
 {

@@ -15,8 +15,10 @@ struct session_options {
     char *const *sets;             /* [nsets] texts of --calib, instead of
                                     * input; see calib.h */
     size_t nsets;
-    size_t rows; /* of each set that the search judges by; 0: all */
-    size_t read; /* rows of the input that are read, if more than `rows` */
+    size_t rows; /* --calib-rows: the search scores candidates on so many rows
+                  * of the input, or of each set; 0: on all */
+    size_t read; /* --repair-rows: read so many rows of the input for the
+                  * repair, if that is more; 0: there is no repair */
     struct goal_options goal;
     unsigned units; /* bits of enum unit */
     int ranked, gradient, method, compute, halve;
@@ -43,8 +45,9 @@ struct session {
     const struct session_options *o;
     struct model m;
     struct choice from; /* choice of --from; empty: none */
-    struct calib read;  /* all rows that were read */
-    struct calib c;     /* those that the search judges by */
+    struct calib read;  /* the rows of the input that were read */
+    struct calib c;     /* the first --calib-rows of them: the search scores
+                         * candidates on these */
     struct pool *pool;
     struct judge j;
     struct search_log log;

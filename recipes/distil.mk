@@ -43,8 +43,8 @@ LR         ?= 1e-4# peak learning rate, cosine to 0
 TEMPERATURE ?= 1# temperature of KL; the published 3 is worse in recipes/results
 WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
 SAVE       ?= 20# checkpoint every so many steps
-CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows that the pruner judges by
-REPAIR_ROWS ?= $(if $(SMOKE),4,64)# rows by which the pruner repairs layers
+CALIB_ROWS ?= $(if $(SMOKE),4,16)# rows on which the pruner scores what it may remove
+REPAIR_ROWS ?= $(if $(SMOKE),4,64)# rows on which the pruner repairs layers
 CANDIDATES ?= 8# blocks tried a round; 0: all, 1: by influence alone
 CONTEXT    ?= 512# tokens of an evaluation window
 RIVAL_LR   ?= $(LR)# peak learning rate of the rival
@@ -122,8 +122,9 @@ endif
 source     = TEXT $(if $(TEXT),,$(SOURCE))
 text_by    = TEACHER $(source) $(if $(share),JUDGED_SHARE) TOKENIZE PIECES T JOIN \
              VOCAB $(if $(WRITTEN)$(answers),SEED) ANSWERS $(asked_by)
-cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS REPAIR_ROWS CANDIDATES $(filter-out \
-             $(text_by),SEED) KEEP READY PRUNE SPARSIFY $(if $(answers),CALIB)
+cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS REPAIR_ROWS CANDIDATES \
+             $(filter-out $(text_by),SEED) KEEP READY PRUNE SPARSIFY \
+             $(if $(answers),CALIB)
 said_by    = B BATCHES SAYS COMPUTE CALIBRATE $(if $(CALIBRATE),TEACHER_LR) \
              $(if $(drawn),TEMPERATURE)
 judged_by  = HELD_OUT_TEXT TOKENIZE WHOLE CONTEXT $(if $(TEXT),,$(JUDGED)) \
@@ -400,7 +401,8 @@ prune: $(OUT)/pruned/config.json
 
 search = $(calibrating) -B 1 --batches $(REPAIR_ROWS) | $(BIN)/prune -m $(whole) \
     $(and $(PARAMS),--params $(PARAMS)) $(and $(BLOCKS),--blocks $(BLOCKS)) \
-    --calib-rows $(CALIB_ROWS) --repair-rows $(REPAIR_ROWS) --method greedy --candidates $(CANDIDATES) \
+    --calib-rows $(CALIB_ROWS) --repair-rows $(REPAIR_ROWS) \
+    --method greedy --candidates $(CANDIDATES) \
     -j $(THREADS) $(PRUNE) --report $(OUT)/prune.tsv -o $(cut)
 keep   = { printf '\043 retort choice 1\nblock\tgroups\tchannels\n'; \
     printf '%s\tall\tall\n' $(KEEP); } >$(OUT)/choice && $(BIN)/prune cut \

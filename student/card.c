@@ -53,7 +53,7 @@ run_card_write(const struct student *s, struct err *e)
     struct card card = { .by = by,
         .from = s->a->model,
         .hash = depends_value(s, "model"),
-        .wrote = s->a->taught_by,
+        .taught = s->a->taught_by,
         .teacher = s->feed.taught ? s->feed.head_hash : NULL,
         .tag = s->feed.taught ? "distillation" : NULL,
         .relation = s->t.adapter != NULL ? "adapter" : "finetune",

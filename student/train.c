@@ -5,13 +5,13 @@
 #include "record.h"
 #include "rank.h"
 #include "rounding.h"
-#include "base/io.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/number.h"
 #include "base/timeline.h"
 #include "cli/die.h"
+#include "model/card.h"
 #include "model/experts_config.h"
 
 #include <inttypes.h>
@@ -71,6 +71,7 @@ check_options(struct student *s)
 {
     const char *const weight[] = { "0.25", "1", "1" };
     const char **const given[] = { &a.ce, &a.kl, &a.sh };
+    struct err e;
 
     (void)s;
     if (isnan(a.tau))
@@ -80,8 +81,8 @@ check_options(struct student *s)
             *given[i] = weight[i];
     if (a.patience > 0 && a.eval == NULL)
         die(EX_USAGE, "--patience counts evaluations: give --eval too");
-    if (a.taught_by != NULL && !io_exists(a.taught_by))
-        die(EX_INPUT, "--taught-by %s: there is no such model", a.taught_by);
+    if (a.taught_by != NULL && card_can_name(a.taught_by, &e) < 0)
+        die_err(&e);
 }
 
 /* ---- losses ---- */

@@ -166,10 +166,10 @@ top_begin(const struct top *t, struct st_out *o, size_t B, size_t T)
     }
 }
 
-/* Does the loss need token i's prediction?  Without a loss mask all are sent,
- * those at the end of a piece too. */
+/* Has the head computed the prediction at token i?  With a loss mask it has
+ * those that are scored, without one those of all tokens. */
 static int
-is_needed(const struct top *t, size_t i)
+is_computed(const struct top *t, size_t i)
 {
     return t->b->first[i] != BATCH_PAD && (!t->b->masked || t->b->scored[i]);
 }
@@ -232,7 +232,7 @@ record_task(void *ctx, size_t task, size_t worker)
         } else {
             memcpy((float *)t->out + i * k, logp, k * sizeof(*logp));
         }
-        if (is_needed(t, i))
+        if (is_computed(t, i))
             measure_token(t, i, t->o.half ? sent : logp, &t->part[task]);
     }
     profile_end("head record", begin, 0.0, 30.0 * (double)((i1 - i0) * k));
@@ -307,7 +307,7 @@ send_draws(struct top *t, struct msg_out *w, struct err *e)
             t->self[i] = 0.0;
             continue;
         }
-        t->sum.tokens += t->o.k == 0 && is_needed(t, i);
+        t->sum.tokens += t->o.k == 0 && is_computed(t, i);
         for (size_t j = 0; j < draws && count[j] > 0; j++)
             t->sum.drawn++;
     }

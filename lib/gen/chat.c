@@ -1,11 +1,11 @@
 /* Chat templates of models; see chat.h. */
-#include "gen/dialogue.h"
 #include "gen/chat.h"
 
 #include "base/io.h"
 #include "format/ckpt.h"
 #include "format/json.h"
 #include "gen/chat_training.h"
+#include "gen/dialogue.h"
 #include "model/tokfile.h"
 
 #include <stdlib.h>

@@ -21,8 +21,9 @@
  * completion.  Returns 1 if it was such a line, else 0. */
 int dialogue_answer(json_t *record);
 
-/* The texts of a content's parts, {"type": "text", "text": ...}, with newlines
- * between them; other parts have no text.  The caller releases it. */
+/* Join the parts of a message's content, such as {"type": "text", "text":
+ * "Hello"}, to one text (a JSON string), with a newline between two parts.  A
+ * part of another type counts as an empty text.  The caller releases it. */
 json_t *dialogue_joined(const json_t *parts);
 
 /* List what is said, in order, as objects with two texts, role and content.  A

@@ -1,15 +1,15 @@
 /*
  * Rendering of a template.  Each part of the language has a file:
  *
- *   jinja_run.c     runs statements
- *   jinja_name.c    finds and sets variables
- *   jinja_eval.c    evaluates expressions
- *   jinja_call.c    calls functions and macros
- *   jinja_filter.c  applies filters and tests
- *   jinja_method.c  calls methods of values
- *   jinja_text.c    works on texts
- *   jinja_order.c   compares and sorts values
- *   jinja_print.c   turns values into text
+ *   jinja_run.c     statements: {% if %}, {% for %}, {% set %}
+ *   jinja_name.c    variables, by name, and their scopes
+ *   jinja_eval.c    expressions: operators, attributes, subscripts, slices
+ *   jinja_call.c    calls: functions such as range(), and the template's macros
+ *   jinja_filter.c  filters and tests: x | join, x is defined
+ *   jinja_method.c  methods: s.strip(), d.items(), which Python's types have
+ *   jinja_text.c    what these do with texts: split, replace, str.format
+ *   jinja_order.c   comparison and sorting: x < y, x | sort
+ *   jinja_print.c   the text that {{ x }} prints for a value
  *
  * Work is counted in steps.  An operation counts its steps by jrun_work or
  * jrun_bytes before it takes them, and takes memory only by jrun_alloc and

@@ -20,15 +20,18 @@ enum { CARD_MAX = 16 << 20 }; /* limit of a README.md's bytes */
 #define HUB "https://huggingface.co/"
 
 /* Fields of the front matter that a model takes from its parent, and the keys
- * of a GGUF with the same meaning. */
-static const char *const inherited[][2] = {
-    { "license", "general.license" },
-    { "license_name", "general.license.name" },
-    { "license_link", "general.license.link" },
-    { "language", "general.languages" },
-    { "tags", "general.tags" },
-    { "base_model", "general.base_model.0.repo_url" },
-    { "taught_by", "retort.taught_by" },
+ * of a GGUF with the same meaning.  list 1: written as a list, even of one. */
+static const struct {
+    const char *name, *gguf;
+    int list;
+} inherited[] = {
+    { "license", "general.license", 0 },
+    { "license_name", "general.license.name", 0 },
+    { "license_link", "general.license.link", 0 },
+    { "language", "general.languages", 1 },
+    { "tags", "general.tags", 1 },
+    { "base_model", "general.base_model.0.repo_url", 0 },
+    { "taught_by", "retort.taught_by", 1 },
 };
 enum { INHERITED = sizeof inherited / sizeof *inherited };
 
@@ -94,11 +97,11 @@ read_front_matter(json_t *fields, const char *text)
         }
         key = NULL;
         for (int i = 0; i < INHERITED; i++) {
-            const size_t n = strlen(inherited[i][0]);
+            const size_t n = strlen(inherited[i].name);
 
-            if (strncmp(line, inherited[i][0], n) != 0 || line[n] != ':')
+            if (strncmp(line, inherited[i].name, n) != 0 || line[n] != ':')
                 continue;
-            key = inherited[i][0];
+            key = inherited[i].name;
             s = line + n + 1 + strspn(line + n + 1, " ");
             add_yaml(fields, key, s, (size_t)(end - s));
         }
@@ -128,8 +131,8 @@ read_general(json_t *fields, const char *path, struct err *e)
     if (gguf_open_metadata(&f, path, e) < 0)
         return -1;
     for (int i = 0; i < INHERITED; i++) {
-        const char *key = inherited[i][0], *s;
-        const struct gguf_kv *v = gguf_kv(&f.g, inherited[i][1]);
+        const char *key = inherited[i].name, *s;
+        const struct gguf_kv *v = gguf_kv(&f.g, inherited[i].gguf);
         size_t n;
 
         if (v != NULL && v->type == GGUF_STR) {
@@ -151,21 +154,20 @@ read_general(json_t *fields, const char *path, struct err *e)
     return 0;
 }
 
-/* If path is a snapshot in the hub's cache, models--ORG--NAME/snapshots/...,
- * make base_model its id. */
-static void
-name_cached(json_t *fields, const char *path)
+/* The id ORG/NAME of a snapshot in the hub's cache, whose path contains
+ * models--ORG--NAME/snapshots; NULL: the path is another one.  The caller frees
+ * it. */
+static char *
+cached_id(const char *path)
 {
     static const char mark[] = "/models--";
     const char *at = strstr(path, mark), *dash, *end;
 
     if (at == NULL || (end = strstr(at, "/snapshots/")) == NULL ||
         (dash = strstr(at += strlen(mark), "--")) == NULL || dash > end)
-        return;
-    json_object_set_new(fields, "base_model",
-        json_pack("[o]",
-            json_sprintf("%.*s/%.*s", (int)(dash - at), at,
-                (int)(end - dash - 2), dash + 2)));
+        return NULL;
+    return xasprintf("%.*s/%.*s", (int)(dash - at), at, (int)(end - dash - 2),
+        dash + 2);
 }
 
 /* Set *fields to the inherited fields of the model at path: lists of
@@ -173,50 +175,52 @@ name_cached(json_t *fields, const char *path)
 static int
 read_parent(json_t **fields, const char *path, struct err *e)
 {
+    char *id;
     int r;
 
     *fields = json_object();
     r = io_is_dir(path)      ? read_readme(*fields, path, e)
         : gguf_is_name(path) ? read_general(*fields, path, e)
                              : 0;
-    if (r < 0)
+    if (r < 0) {
         json_decref(*fields);
-    else
-        name_cached(*fields, path);
+    } else if ((id = cached_id(path)) != NULL) {
+        json_object_set_new(*fields, "base_model", json_pack("[s]", id));
+        free(id);
+    }
     return r;
 }
 
 /* ---- models that taught ---- */
 
-/* What licences say of models that learn from another model's texts: that of
- * Llama 3 in section 1.b.v, of Llama 3.1 and later in 1.b.i, Gemma's terms of
- * use in 1.1 (Model Derivatives) and 3.1. */
+#define LLAMA                                                               \
+    "asks that the name of this model begins with Llama, and that \"Built " \
+    "with Llama\" stands beside it"
+
+/* What a licence, by its name on the hub, says of models that learn from the
+ * licensed model's texts.  A name that ends with a dot is the beginning of
+ * several names. */
 static const struct {
     const char *licence, *terms;
 } taught_terms[] = {
-    { "llama3", "forbids that its texts improve other models than Llama 3" },
-    { "llama3.",
-        "asks that the model's name begins with Llama, and that "
-        "\"Built with Llama\" stands beside it" },
-    { "llama4",
-        "asks that the model's name begins with Llama, and that "
-        "\"Built with Llama\" stands beside it" },
+    /* Llama 3 Community License, section 1.b.v */
+    { "llama3", "forbids to improve other models than Llama 3 by its texts" },
+    /* Llama 3.1 Community License and later ones, section 1.b.i */
+    { "llama3.", LLAMA },
+    { "llama4", LLAMA },
+    /* Gemma Terms of Use, sections 1.1 (Model Derivatives) and 3.1 */
     { "gemma",
-        "counts the model as a derivative: its terms of use go with "
-        "it" },
+        "counts this model as a derivative, to which its terms of use apply" },
 };
 
-/* The terms of "name, licence" or "name". */
+/* What the licence in "NAME, LICENCE" says. */
 static const char *
 terms_of(const char *taught)
 {
-    const char *licence = strrchr(taught, ',');
+    const char *comma = strrchr(taught, ',');
+    const char *licence = comma != NULL ? comma + strspn(comma, ", ") : "";
     const char *terms = "may have terms for models that learn from its texts";
 
-    if (licence == NULL)
-        return "is unknown, and may have terms for models that learn from its "
-               "texts";
-    licence += strspn(licence, ", ");
     for (size_t i = 0; i < sizeof taught_terms / sizeof *taught_terms; i++) {
         const char *name = taught_terms[i].licence;
         const size_t n = strlen(name);
@@ -228,7 +232,7 @@ terms_of(const char *taught)
     return terms;
 }
 
-/* Add a value to the list of field `key`, unless it is there. */
+/* Add a value to the list of field `key`, unless the list has it already. */
 static void
 add_unless_there(json_t *fields, const char *key, const char *value)
 {
@@ -243,28 +247,43 @@ add_unless_there(json_t *fields, const char *key, const char *value)
         add_text(fields, key, value, strlen(value));
 }
 
-/* Add the model at `path`, and those that taught it, to taught_by. */
+int
+card_can_name(const char *path, struct err *e)
+{
+    char *config = xasprintf("%s/config.json", path);
+    const int model = gguf_is_name(path) || io_exists(config);
+    json_t *fields;
+
+    free(config);
+    if (!model)
+        return err_set(e, EX_INPUT,
+            "%s: is neither a .gguf file nor a folder with a config.json",
+            path);
+    if (read_parent(&fields, path, e) < 0)
+        return -1;
+    json_decref(fields);
+    return 0;
+}
+
+/* Add those that taught the model at `path`, and then this model, as "NAME,
+ * LICENCE" to the list taught_by. */
 static int
 add_taught(json_t *fields, const char *path, struct err *e)
 {
-    const json_t *licence, *named;
-    char *name = card_name(path), *entry;
+    char *name, *entry;
     json_t *theirs, *value;
+    const json_t *licence;
     size_t i;
 
-    if (read_parent(&theirs, path, e) < 0) {
-        free(name);
+    if (read_parent(&theirs, path, e) < 0)
         return -1;
-    }
     json_array_foreach(json_object_get(theirs, "taught_by"), i, value)
         add_unless_there(fields, "taught_by", json_string_value(value));
-    named = strstr(path, "/models--") == NULL
-        ? NULL
-        : json_array_get(json_object_get(theirs, "base_model"), 0);
     licence = json_array_get(json_object_get(theirs, "license"), 0);
-    entry = xasprintf("%s%s%s", named != NULL ? json_string_value(named) : name,
-        licence != NULL ? ", " : "",
-        licence != NULL ? json_string_value(licence) : "");
+    if ((name = cached_id(path)) == NULL)
+        name = card_name(path);
+    entry = xasprintf("%s, %s", name,
+        licence != NULL ? json_string_value(licence) : "unknown licence");
     add_unless_there(fields, "taught_by", entry);
     json_decref(theirs);
     free(entry);
@@ -287,11 +306,11 @@ add_quoted(struct buf *b, const char *s)
 }
 
 static void
-add_field(struct buf *b, const char *key, const json_t *list)
+add_field(struct buf *b, const char *key, const json_t *list, int as_list)
 {
     const size_t n = json_array_size(list);
 
-    if (n == 1 && strcmp(key, "tags") != 0 && strcmp(key, "language") != 0) {
+    if (n == 1 && !as_list) {
         buf_addf(b, "%s: ", key);
         add_quoted(b, json_string_value(json_array_get(list, 0)));
         buf_addc(b, '\n');
@@ -313,7 +332,8 @@ add_front_matter(struct buf *b, const struct card *c, json_t *fields)
         add_unless_there(fields, "tags", c->tag);
     buf_adds(b, "---\n");
     for (int i = 0; i < INHERITED; i++)
-        add_field(b, inherited[i][0], json_object_get(fields, inherited[i][0]));
+        add_field(b, inherited[i].name,
+            json_object_get(fields, inherited[i].name), inherited[i].list);
     if (c->relation != NULL && json_object_get(fields, "base_model") != NULL)
         buf_addf(b, "base_model_relation: \"%s\"\n", c->relation);
     buf_addf(b,
@@ -445,7 +465,7 @@ make_card(struct buf *b, const struct card *c, const struct model *m,
         return -1;
     if (read_parent(&fields, c->from, e) < 0)
         return -1;
-    if (c->wrote != NULL && add_taught(fields, c->wrote, e) < 0) {
+    if (c->taught != NULL && add_taught(fields, c->taught, e) < 0) {
         json_decref(fields);
         return -1;
     }
@@ -525,7 +545,7 @@ card_to_gguf(const char *from, struct gguf_out *o, struct err *e)
     if (read_parent(&fields, from, e) < 0)
         return -1;
     for (int i = 0; i < INHERITED; i++) {
-        const char *key = inherited[i][0];
+        const char *key = inherited[i].name;
         const json_t *list = json_object_get(fields, key);
 
         if (list == NULL)
@@ -533,9 +553,7 @@ card_to_gguf(const char *from, struct gguf_out *o, struct err *e)
         if (strcmp(key, "base_model") == 0)
             put_base_model(o, json_string_value(json_array_get(list, 0)));
         else
-            put_general(o, inherited[i][1], list,
-                strcmp(key, "tags") == 0 || strcmp(key, "language") == 0 ||
-                    strcmp(key, "taught_by") == 0);
+            put_general(o, inherited[i].gguf, list, inherited[i].list);
     }
     json_decref(fields);
     return 0;

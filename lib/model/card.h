@@ -18,8 +18,8 @@ struct card {
     const char *hash;     /* ckpt_hash_model of `from`; NULL: card_write
                            * computes it */
     const char *teacher;  /* XXH3-128 of the teacher's head */
-    const char *wrote;    /* path of another model, which taught this one or
-                           * wrote texts for it */
+    const char *taught;   /* path of another model that taught this one, or
+                           * wrote texts that it learnt */
     const char *tag;      /* "pruned", "distillation" */
     const char *relation; /* base_model_relation of the hub: "finetune" */
     const char *options;  /* lines of opt_changes */
@@ -33,14 +33,17 @@ struct card {
  *   tags: the parent's, "retort" and c->tag
  *   base_model: the parent's id if it lies in the hub's cache, else the
  *     parent's base_model
- *   taught_by: "name, licence" of c->wrote, after those of the parent and of
- *     c->wrote itself
+ *   taught_by: a list of "NAME, LICENCE": the parent's, that of the model
+ *     c->taught, and c->taught itself
  * Unknown fields are left out.  The last line is a comment with the XXH3-128 of
  * the text before it.  A README.md without that line, or of another hash, is
  * the user's: it stays.
  */
 int card_write(const struct card *c, const struct model *m, const char *dir,
     const char *name, struct err *e);
+/* Can a card name the model at `path`?  0; -1 and *e (EX_INPUT, "PATH: why"): it
+ * is no model, or its README.md or GGUF cannot be read. */
+int card_can_name(const char *path, struct err *e);
 /* The last component of a path, without trailing slashes; the caller frees
  * it. */
 char *card_name(const char *path);

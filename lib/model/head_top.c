@@ -50,7 +50,7 @@ struct head_top {
     struct fwd *f;
     const float *h;
     size_t n;
-    size_t at[TOP_ROWS]; /* a row's prediction */
+    size_t at[TOP_ROWS]; /* numbers of the rows in the caller's arrays */
     float s;             /* 1 / tau */
     struct head_targets targets;
 };
@@ -285,7 +285,7 @@ row_task(void *ctx, size_t r, size_t worker)
     profile_end("head top", begin, 0.0, 4.0 * (double)t->V);
 }
 
-/* Set the targets of prediction i, which is not wanted. */
+/* Set the targets of prediction i, which is not wanted: those of equal logits. */
 static void
 set_unwanted(const struct head_top *t, size_t i)
 {
@@ -304,7 +304,8 @@ set_unwanted(const struct head_top *t, size_t i)
     }
 }
 
-/* Take the next rows of h [n,d] that are wanted, from row *i on. */
+/* Choose the next TOP_ROWS wanted rows of h [n,d], from row *i on, and set the
+ * targets of the rows between them.  *i becomes the row to go on with. */
 static void
 gather_wanted(struct head_top *t, const float *h, size_t n, size_t *i)
 {

@@ -69,6 +69,17 @@ make_parent(const char *to, const char *text)
 }
 
 static void
+open_parent(struct model *m, const char *path)
+{
+    struct err e;
+
+    if (model_open(m, path, &e) == 0)
+        return;
+    printf("Bail out! %s\n", e.msg);
+    exit(1);
+}
+
+static void
 test_fields(const struct model *m)
 {
     const struct card c = { .by = "test 1",
@@ -167,8 +178,7 @@ test_gguf(const struct model *m)
             gguf_int(gguf_kv(&f.g, "general.base_model.count"), 0) == 1,
         "a GGUF has the base model");
     gguf_close(&f);
-    if (model_open(&b, "out.gguf", &e) < 0)
-        printf("Bail out! %s\n", e.msg);
+    open_parent(&b, "out.gguf");
     c.from = b.path;
     ok(model_export(&b, "out", DT_F32, NULL, &(struct export){ 0, &c }, &e) ==
                 0 &&
@@ -189,8 +199,7 @@ test_cached(void)
     const struct card c = { .by = "test 1", .from = at };
 
     make_parent(at, NULL);
-    if (model_open(&m, at, &e) < 0)
-        printf("Bail out! %s\n", e.msg);
+    open_parent(&m, at);
     ok(card_write(&c, &m, ".", "x", &e) == 0 &&
             holds("README.md", "base_model: \"Org/Some-1B\"\n"),
         "a parent in the hub's cache is the base model: %s", e.msg);
@@ -206,7 +215,7 @@ taught_by(const struct model *m, const char *at, const char *licence)
     char *text = licence == NULL
         ? xstrdup("# no front matter\n")
         : xasprintf("---\nlicense: %s\n---\n", licence);
-    const struct card c = { .by = "test 1", .from = m->path, .wrote = at };
+    const struct card c = { .by = "test 1", .from = m->path, .taught = at };
     struct err e = { 0 };
 
     make_parent(at, text);
@@ -235,9 +244,11 @@ test_taught(const struct model *m)
     struct gguf_file f;
     struct model b;
     struct err e = { 0 };
+    char *text;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        char *line = xasprintf("taught_by: \"wise, %s\"\n", known[i].licence);
+        char *line =
+            xasprintf("taught_by:\n- \"wise, %s\"\n", known[i].licence);
 
         taught_by(m, "wise", known[i].licence);
         ok(holds("README.md", line) &&
@@ -248,26 +259,44 @@ test_taught(const struct model *m)
         free(line);
     }
     taught_by(m, "hub/models--Org--Wise/snapshots/1", NULL);
-    ok(holds("README.md", "- taught by: Org/Wise.  Its licence is unknown"),
+    ok(holds("README.md",
+           "- taught by: Org/Wise, unknown licence.  Its licence may have"),
         "a teacher of unknown licence is named by its id");
+
+    make_parent("next", "---\ntaught_by: somebody\n---\n");
+    c.from = "next";
+    remove("README.md");
+    ok(card_write(&c, m, ".", "x", &e) == 0 &&
+            holds("README.md", "- taught by: somebody.  Its licence may have"),
+        "a teacher that a person wrote into a card without licence stays");
+    ok(card_can_name("wise", &e) == 0, "a card can name a folder of a model");
+    ok(card_can_name("hub", &e) < 0 && strstr(e.msg, "hub: is neither") != NULL,
+        "a folder without a model cannot be named");
+    io_put_file("broken.gguf", "GGUF", 4, &e);
+    ok(card_can_name("broken.gguf", &e) < 0 &&
+            strstr(e.msg, "broken.gguf") != NULL,
+        "a damaged GGUF cannot be named");
 
     /* a model that is made of the student, and its student */
     taught_by(m, "wise", "gemma");
-    make_parent("next", file_text("README.md"));
-    if (model_open(&b, "next", &e) < 0)
-        printf("Bail out! %s\n", e.msg);
+    text = file_text("README.md");
+    make_parent("next", text);
+    free(text);
+    open_parent(&b, "next");
     c.from = b.path;
-    c.wrote = "wise";
+    c.taught = "wise";
     ok(card_write(&c, &b, ".", "x", &e) == 0 &&
-            holds("README.md", "taught_by: \"wise, gemma\"\n"),
+            holds("README.md", "taught_by:\n- \"wise, gemma\"\nlibrary_name"),
         "a teacher is named once");
     make_parent("other", NULL);
-    c.wrote = "other";
+    c.taught = "other";
     ok(card_write(&c, &b, ".", "x", &e) == 0 &&
-            holds("README.md", "taught_by:\n- \"wise, gemma\"\n- \"other\"\n"),
+            holds("README.md",
+                "taught_by:\n- \"wise, gemma\"\n- \"other, unknown "
+                "licence\"\n"),
         "the teachers of a student's student are named");
     c.from = m->path;
-    c.wrote = "next";
+    c.taught = "next";
     ok(card_write(&c, m, ".", "x", &e) == 0 &&
             holds("README.md", "- \"wise, gemma\"\n- \"next, other\"\n"),
         "the teachers of a teacher are named before it");
@@ -278,10 +307,9 @@ test_taught(const struct model *m)
         "a GGUF names the teachers");
     gguf_close(&f);
     model_close(&b);
-    if (model_open(&b, "next.gguf", &e) < 0)
-        printf("Bail out! %s\n", e.msg);
+    open_parent(&b, "next.gguf");
     c.from = b.path;
-    c.wrote = NULL;
+    c.taught = NULL;
     ok(card_write(&c, &b, ".", "x", &e) == 0 &&
             holds("README.md", "- taught by: wise, gemma.  Its licence counts"),
         "a folder made from the GGUF names them");
@@ -294,17 +322,13 @@ main(void)
 {
     const char *why = kern_init();
     struct model m;
-    struct err e;
 
     if (why != NULL) {
         printf("Bail out! %s\n", why);
         return 1;
     }
     make_parent("parent", readme);
-    if (model_open(&m, "parent", &e) < 0) {
-        printf("Bail out! %s\n", e.msg);
-        return 1;
-    }
+    open_parent(&m, "parent");
     test_fields(&m);
     test_edited(&m);
     test_gguf(&m);

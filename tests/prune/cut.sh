@@ -180,6 +180,10 @@ for n in 1 2 64; do # rows of three by which layers are repaired
     same "those are the weights of a search by 1 row and a cut by $n" \
         "once$n/model.safetensors" "steps$n/model.safetensors"
 done
+ok 'prune judges by 1 row and repairs by all three by default' prune -q -m "$t" \
+    --blocks 2 --width 10 --calib-rows 1 -o onceall calib
+same 'those are the weights of a repair by 64 rows at most' \
+    onceall/model.safetensors once64/model.safetensors
 status 1 'two rows repair otherwise than one' cmp -s once1/model.safetensors once2/model.safetensors
 status 1 'three rows repair otherwise than two' cmp -s once2/model.safetensors once64/model.safetensors
 

@@ -32,6 +32,7 @@ like 'the log tells the time of a step' '^20	.*	[0-9]+\.[0-9]{3}$' run/metrics.t
 ok 'a teacher leaves its head out' teacher -q -m teacher --no-head -o kdn b
 status 3 'a stream without a head is refused without --teacher' student -q -m s0 -o none kdn
 status 3 'a model that --taught-by does not find is refused' student -q -m s0 -o none --taught-by nowhere kd
+like 'the message says what --taught-by takes' 'nowhere: is neither a .gguf file nor a folder' err
 ok '--teacher brings the head' student -q -m s0 -o named --lr 1e-3 --teacher teacher kdn
 same_model 'the head of --teacher gives the same model' run named
 ok 'the teacher sends only mapped blocks' teacher -q -m teacher --final --hidden mapped \
