@@ -285,7 +285,8 @@ row_task(void *ctx, size_t r, size_t worker)
     profile_end("head top", begin, 0.0, 4.0 * (double)t->V);
 }
 
-/* Set the targets of prediction i, which is not wanted: those of equal logits. */
+/* Set the targets of prediction i, which is not wanted, to those of equal
+ * logits. */
 static void
 set_unwanted(const struct head_top *t, size_t i)
 {

@@ -22,6 +22,9 @@ like 'plan.txt says that a short run is not measured' 'not measured' \
     "$o/plan.txt"
 equal 'the plan is printed before anything is made' "$(head -n 1 out)" \
     'The distillation, at most, were nothing cut:'
+recipe WORK="$work/dry" -n prune >dry
+like 'layers are repaired on more rows than the pruner scores' \
+    '--batches 64 [|].* --calib-rows 2 --repair-rows 64 ' dry
 like 'the page is named at the end' "as a page: $work/w/full/report.html" out
 like 'the models are shown at the end' '^distilled ' out
 unlike 'the held-out articles are not trained on' '^eng (5|11|17|23|28):' \

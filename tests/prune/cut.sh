@@ -180,6 +180,15 @@ for n in 1 2 64; do # rows of three by which layers are repaired
     same "those are the weights of a search by 1 row and a cut by $n" \
         "once$n/model.safetensors" "steps$n/model.safetensors"
 done
+for n in 1 64; do
+    prune -m "$t" --blocks 2 --width 10 --calib-rows 1 --repair-rows "$n" \
+        --report "scores$n" -o "again$n" calib 2>"said$n" || fail 'prune failed'
+    awk '$1 == "whole" || $1 == "mix"' "scores$n" | cut -f 1-10 >"unrepaired$n"
+done
+like 'models without repair are scored' '^mix' unrepaired1
+same 'the search scores 1 row, whatever is read for the repair' unrepaired1 unrepaired64
+equal 'it tells the tokens of that row' "$(grep -o 'on [0-9]* tokens' said64)" \
+    "$(grep -o 'on [0-9]* tokens' said1)"
 ok 'prune judges by 1 row and repairs by all three by default' prune -q -m "$t" \
     --blocks 2 --width 10 --calib-rows 1 -o onceall calib
 same 'those are the weights of a repair by 64 rows at most' \

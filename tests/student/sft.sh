@@ -124,6 +124,15 @@ equal 'the teacher computes scored predictions alone' \
     "$(awk '$1 == "teacher.lse" { n = 0
         for (i = 4; i < NF; i += 2) n += $i != 6.93147
         print n }' every.txt)" "$(column scored every.run)"
+ok 'some tokens are written' teacher -m m --top 8 --dtype f32 -o few b8
+share=$(sed -n 's/.*top 8: \([0-9.]*\) % of the mass.*/\1/p' err)
+shard dump --values 999999 few >few.txt
+equal 'the note tells the mass that the scored predictions hold' "$share" \
+    "$(awk '$1 == "teacher.top.logp" { for (i = 4; i < 4 + 8 * 192; i++) p[i] = $i }
+    $1 == "teacher.lse" { for (k = 0; k < 192; k++) if ($(4 + 2 * k) != 6.93147) {
+        n++
+        for (i = 0; i < 8; i++) sum += exp(p[4 + 8 * k + i]) } }
+    END { printf "%.2f", 100 * sum / n }' few.txt)"
 
 # --- dynamic fine-tuning ---
 ok 'dynamic fine-tuning trains' train dft --loss dft b8

@@ -252,7 +252,7 @@ find_among(const char *set, size_t V)
 static void
 find_wanted(const char *set, size_t V, unsigned every)
 {
-    enum { N = 400, K = 6, DRAWS = 9 };
+    enum { N = 700, K = 6, DRAWS = 9 };
     struct model m;
     float *eye = only_head(&m, V), lse[2][N * 2], logp[2][N * K];
     float *z = xreallocarray(NULL, N * V, sizeof(float));
