@@ -41,8 +41,8 @@ struct card {
  */
 int card_write(const struct card *c, const struct model *m, const char *dir,
     const char *name, struct err *e);
-/* Can a card name the model at `path`?  0; -1 and *e (EX_INPUT, "PATH: why"): it
- * is no model, or its README.md or GGUF cannot be read. */
+/* Can a card name the model at `path`?  0; -1 and *e (EX_INPUT, "PATH: why"):
+ * it is no model, or its README.md or GGUF cannot be read. */
 int card_can_name(const char *path, struct err *e);
 /* The last component of a path, without trailing slashes; the caller frees
  * it. */
