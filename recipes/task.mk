@@ -191,13 +191,18 @@ $(OUT)/%.done: $(OUT)/%.jsonl $(call made,$(student)) | programs
 
 # What the teacher says of each token is stored, and read EPOCHS times.
 said = $(if $(strip $(SAYS)),targets,learn)
+# Targets older than the tokens they belong to are made anew; a run that was
+# stopped goes on, or needs the stamp alone.
+tokens = $(OUT)/targets.tokens
 $(OUT)/targets.done: $(OUT)/learn.done | programs
-	$(BIN)/stream -T $(T) -B $(B) -s $(SEED) --resume $(OUT)/targets.tokens \
-	    $(OUT)/learn.tokens | \
+	@test $(tokens)/manifest.json -nt $< || rm -rf $(tokens)
+	$(BIN)/shard list -q $(tokens) >/dev/null 2>&1 || \
+	    $(BIN)/stream -T $(T) -B $(B) -s $(SEED) --resume $(tokens) \
+	        $(OUT)/learn.tokens | \
 	    $(BIN)/teacher -m $(teacher) $(SAYS) --student $(student) $(if \
 	    $(findstring --top,$(SAYS)),--student-tokenizer $(student)) \
 	    -j $(THREADS) $(compute) | \
-	    $(BIN)/shard write -o $(OUT)/targets.tokens
+	    $(BIN)/shard write -o $(tokens)
 	@touch $@
 
 ## distil: the student

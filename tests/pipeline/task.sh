@@ -281,6 +281,22 @@ for f in questions.jsonl answers.jsonl learn.jsonl teacher.tsv student.tsv \
     alone.tsv student.gguf alone.gguf; do
     same "a run that was killed has the $f of an undisturbed one" $o/$f k/smoke/$f
 done
+
+# A kill between the last shard and the stamp.
+said=k/smoke/targets
+rm $said.done
+find $said.tokens -type f -exec cksum {} + | sort >before
+touch mark
+ok 'targets without their stamp get it' recipe WORK="$work/k" "$work/$said.done"
+equal 'targets without their stamp are not written again' \
+    "$(find $said.tokens -newer mark)" ''
+touch k/smoke/learn.done mark
+ok 'targets older than their tokens are made anew' recipe WORK="$work/k" \
+    "$work/$said.done"
+find $said.tokens -newer mark >out
+like 'targets older than their tokens are written again' manifest.json out
+find $said.tokens -type f -exec cksum {} + | sort >after
+same 'targets made anew are the same' before after
 find w -type f -exec cksum {} + | sort >before
 for v in COUNT=9 LR=1e-3 "TEACHER=$work/small" SHOTS=3; do
     status 2 "another ${v%%=*} is refused with status 2" recipe "$v"
