@@ -94,8 +94,9 @@ endif
 .SUFFIXES:
 .SECONDARY:
 .PHONY: all $(NAMES) check check-awk check-long check-real \
-        check-tasks fresh lint bench soak \
-        demo demo-study fuzz profile install uninstall clean dist distcheck \
+        check-tasks fresh lint bench bench-compare soak \
+        compile_commands demo demo-study fuzz profile install uninstall clean \
+        dist distcheck \
         help names FORCE
 
 ## all: build every program (default)
@@ -137,7 +138,7 @@ $(BUILD)/%.o: %.cc $(BUILD)/flags
 
 $(LIB): $(LIBOBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/lib/dist/over_mpi.o: private NEED += $(if $(MPI_LIBS),-DHAVE_MPI $(MPI_CFLAGS))
 
@@ -181,7 +182,7 @@ $(BUILD)/bin/serve $(BUILD)/tests/serve/%: LIBS += $(HTTPD_LIBS)
 define prog
 $(BUILD)/$(1)/$(1).a: $(patsubst %.c,$(BUILD)/%.o,$(call parts,$(1)))
 	$$(call say,AR,$$@)
-	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$^
 $(BUILD)/bin/$(1): $(BUILD)/$(1)/$(1).o \
     $(if $(call parts,$(1)),$(BUILD)/$(1)/$(1).a) $(LIB)
 	$$(call say,LD,$$@)
@@ -314,9 +315,22 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 bench: all $(METERS)
 	@BUILD=$(BUILD) scripts/bench '$(BENCH)'
 
+## bench-compare: rows of bench beside those of BASE=commit, in turn on this machine
+bench-compare:
+	@BUILD=$(BUILD) scripts/bench-compare '$(BASE)' $(if $(BENCH),'$(BENCH)')
+
 ## profile: where a distillation step's time goes, and what the limits are
 profile: all $(METERS)
 	@BUILD=$(BUILD) scripts/profile
+
+## compile_commands: build/compile_commands.json, which clangd reads
+# Each line of make's plan that compiles one file is one entry.
+compile_commands: $(BUILD)/probe.mk
+	@MAKEFLAGS='$(MAKEOVERRIDES)' $(MAKE) -Bn V=1 all $(UNIT) | awk -v dir='$(CURDIR)' '\
+	    / -MMD -MP -c -o / { file = $$NF; gsub(/[\\"]/, "\\\\&"); \
+	        printf "%s{ \"directory\": \"%s\", \"file\": \"%s\",\n  " \
+	            "\"command\": \"%s\" }", n++ ? ",\n" : "[\n", dir, file, $$0 } \
+	    END { print n ? "\n]" : "[]" }' >$(BUILD)/compile_commands.json
 
 ## lint: layers, headers alone, man pages, scripts, manner
 lint: $(BUILD)/probe.mk
