@@ -584,7 +584,7 @@ http_unsent(struct http *h)
 }
 
 void
-http_close(struct http *h)
+http_stop_accepting(struct http *h)
 {
     atomic_store(&h->closing, 1);
     ring_bell(h);

@@ -26,7 +26,7 @@ const char *http_url(const struct http *h);
 /* Number of accepted requests with a body whose answers have not been sent. */
 size_t http_unsent(struct http *h);
 /* Accept no more connections. */
-void http_close(struct http *h);
+void http_stop_accepting(struct http *h);
 /* Close all connections and free h. */
 void http_stop(struct http *h);
 /* Resume the connection of a parked call: `wake` of queue_new. */

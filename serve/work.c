@@ -473,7 +473,7 @@ work_run(const struct work *w)
     d.last = &d.calls;
     while ((level = stop_level(&first)) < 2) {
         if (level == 1 && !queue_drains(w->queue)) {
-            http_close(w->http);
+            http_stop_accepting(w->http);
             queue_drain(w->queue);
             note("stopping: requests that have come are answered");
         }
