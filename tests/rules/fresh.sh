@@ -48,6 +48,7 @@ echo "# in $RETORT_SCRATCH"
 echo 'ok 1 - good'
 echo '1..1'
 END
+unlike 'no command is printed for a test that passes' '^# alone' out
 like 'the folder of a shell test has .sh in its name' '/scratch/x/it\.sh$' out
 try 0 'a good test passes the runner' <<'END'
 echo 'ok 1 - good'
@@ -57,6 +58,8 @@ try 1 'a test that hangs is ended' <<'END'
 echo 'ok 1 - good'
 sleep 20
 END
+like 'the command that runs a failed test alone is printed' \
+    '^# alone: cd .*/tree && BUILD=.*/build sh -x .*/tests/x/it.sh$' out
 like 'the test that hung and its last line are named' '^# x/it: ended after 1 s, behind: ok 1 - good$' out
 try 0 'a SKIP with a listed reason passes' <<'END'
 echo 'ok 1 - good # SKIP no strace'
