@@ -153,3 +153,30 @@ while read -r regex; do
     else fail "docs/performance.md asks for rows that there are: $regex"; fi
 done <asked
 done_testing
+
+# --- two trees beside each other: scripts/bench-compare ---
+mkdir -p pair/scripts pair/tests/bench && cd pair || exit 1
+cp "$top/scripts/bench-compare" scripts
+: >tests/bench/meter.c
+printf 'all:\nbuild/%% %%/bench/meter:\n\t@:\n' >Makefile
+cat >scripts/bench <<'EOT'
+#!/bin/sh
+printf '# regex: %s\n' "$1"
+n=$(cat "$BUILD.n" 2>/dev/null || echo 0)
+echo "$((n + 1))" >"$BUILD.n"
+printf 'speed\t%s\tGF/s\t-\t-\n' "$((100 + 10 * n))"
+[ "$n" = 0 ] || printf 'once\t1\ts\t-\t-\n'
+EOT
+chmod +x scripts/bench
+compared() { git -c user.name=a -c user.email=a@b.c "$@"; }
+compared init -q . && compared add . && compared commit -q -m one || exit 1
+sed -i 's/100 + 10/50 + 10/' scripts/bench
+ok 'a tree is compared with its commit' env BUILD=build ROUNDS=3 \
+    scripts/bench-compare HEAD
+like 'a row has medians, their quotient, and the least and the largest one' \
+    "^speed	110	60	GF/s	0[.]545	0[.]500	0[.]583$" out
+like 'a row that one round lacks is named' '^# once: not measured in each' out
+equal 'the worktree of the commit is removed' "$(git worktree list | wc -l)" 1
+status 2 'a commit that is not there is refused' env BUILD=build \
+    scripts/bench-compare nothing
+cd ..
