@@ -33,7 +33,7 @@ equal 'no page of a program has an estimate with an error' \
 
 for page in README.md CONTRIBUTING.md NEWS.md docs/guide.md docs/results.md \
     docs/after.md docs/task.md docs/performance.md docs/kafkalm.md \
-    docs/reliability.md; do
+    docs/reliability.md docs/hacking.md; do
     dir=$top/${page%"${page##*/}"}
     tr '\n' ' ' <"$top/$page" | grep -oE '\]\( *[^)]*\)' |
         sed 's/^]( *//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' | sort -u >links
