@@ -191,7 +191,7 @@ main(int argc, char **argv)
             "texts"),
         OPT_SIZE(0, "exclude-words", &cleaning.exclude_words, 0, EXCLUDE_MOST,
             "n",
-            "number of shared words in a row for which --exclude drops a text "
+            "drop a text that shares this many words in a row with --exclude "
             "(0: 13, and 8 in a question)"),
         OPT_GROUP("reports"),
         OPT_STR(0, "dropped", &cleaning.dropped, "file",

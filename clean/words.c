@@ -15,7 +15,7 @@
 #define LONGEST 64 /* UTF-16 units of a folded character, at most */
 #define KEEP ((size_t)64 << 10)
 
-/* Values of fold.to that are no character. */
+/* Values of fold.to beside code points, which are smaller. */
 #define SPACE UINT32_C(0xffffffff)   /* the character separates words */
 #define NOTHING UINT32_C(0xfffffffe) /* the character is removed */
 #define MANY UINT32_C(0x80000000)    /* + offset in fold.more of a string */

@@ -55,7 +55,7 @@ struct common {
 /* Further options of generate run and generate chat. */
 #define SAMPLING_OPTIONS(s)                                                 \
     OPT_SIZE(0, "top-k", &(s)->top_k, 0, 1e9, "tokens",                     \
-        "draw from so many most probable tokens (0: all)"),                 \
+        "draw from this many most probable tokens (0: all)"),               \
         OPT_REAL(0, "min-p", &(s)->min_p, 0, 1, "p",                        \
             "draw from tokens at least p times as probable as the most "    \
             "probable one"),                                                \

@@ -347,9 +347,9 @@ run_main(int argc, char **argv)
         OPT_STR(0, "resume", &a.resume, "path",
             "continue the interrupted run that wrote to this path"),
         OPT_SIZE(0, "logprobs", &a.logprobs, 0, PARAMS_TOP, "tokens",
-            "write the log probability of each token, and of so many rivals"),
+            "write the log probability of each token, and of this many rivals"),
         OPT_SIZE(0, "best-of", &a.best_of, 0, PARAMS_N, "texts",
-            "draw so many texts of each prompt and keep the best one at most "
+            "draw this many texts of each prompt and keep the best one at most "
             "(0: keep every text)"),
         OPT_STR(0, "reward", &a.best.command, "command",
             "program that judges texts: JSON lines in, a line with a number or "

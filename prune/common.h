@@ -24,7 +24,7 @@ int vocab_main(int argc, char **argv);
         "tokenizer.json, model directory or .gguf (default: the model's)")
 #define COMMON_ROWS(dst)                           \
     OPT_SIZE(0, "calib-rows", dst, 0, 1e9, "rows", \
-        "use only so many rows of each input (0: all)")
+        "use only this many rows of each input (0: all)")
 #define COMMON_NO_REPAIR(dst) \
     OPT_FLAG(0, "no-repair", dst, "do not repair the layers that lost inputs")
 #define COMMON_DAMP(dst)                         \

@@ -28,7 +28,7 @@ struct goal_options {
 /* Options of `prune search` and `prune`; g: struct goal_options. */
 #define GOAL_OPTIONS(g)                                                     \
     OPT_STR(0, "params", &(g).params, "count",                              \
-        "keep at most so many parameters, such as 84M (84 million)"),       \
+        "keep at most this many parameters, such as 84M (84 million)"),     \
         OPT_REAL(0, "ratio", &(g).ratio, 0, 1, "share",                     \
             "remove at least this share of the parameters, such as 0.375"), \
         OPT_SIZE(0, "blocks", &(g).blocks, 0, 1e6, "n",                     \

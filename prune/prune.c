@@ -34,7 +34,7 @@ static const struct opt options[] = {
     OPT_GROUP("repair"),
     COMMON_NO_REPAIR(&plain),
     OPT_SIZE(0, "repair-rows", &o.read, 1, 1e9, "rows",
-        "repair layers on so many rows of the input"),
+        "repair layers on this many rows of the input"),
     OPT_GROUP("run"),
     COMMON_COMPUTE(&o.compute),
     COMMON_DTYPE(&type),

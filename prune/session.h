@@ -15,9 +15,9 @@ struct session_options {
     char *const *sets;             /* [nsets] texts of --calib, instead of
                                     * input; see calib.h */
     size_t nsets;
-    size_t rows; /* --calib-rows: the search scores candidates on so many rows
+    size_t rows; /* --calib-rows: the search scores candidates on this many rows
                   * of the input, or of each set; 0: on all */
-    size_t read; /* --repair-rows: read so many rows of the input for the
+    size_t read; /* --repair-rows: read this many rows of the input for the
                   * repair, if that is more; 0: there is no repair */
     struct goal_options goal;
     unsigned units; /* bits of enum unit */

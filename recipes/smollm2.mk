@@ -13,7 +13,7 @@ B          ?= $(if $(SMOKE),2,4)# rows a batch, one batch a step
 BATCHES    ?= $(if $(SMOKE),24,200)# steps of distillation
 LR         ?= 3e-4# peak learning rate, cosine to 0
 WARMUP     ?= $(if $(SMOKE),4,10)# steps of warm-up
-SAVE       ?= $(if $(SMOKE),10,25)# checkpoint every so many steps
+SAVE       ?= $(if $(SMOKE),10,25)# steps from one checkpoint to the next
 CANDIDATES ?= $(if $(SMOKE),3,8)# blocks tried a round; 0: all
 PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because' \
               'fr:Toute personne a droit' 'de:Jeder hat das Recht auf'

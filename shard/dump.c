@@ -32,9 +32,9 @@ static const struct opt options[] = {
     OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
         "tokenizer.json, model directory or .gguf"),
     OPT_SIZE(0, "messages", &a.messages, 0, 0x1p53, "n",
-        "show only so many messages"),
+        "show only this many messages"),
     OPT_SIZE(0, "values", &a.values, 0, 0x1p53, "n",
-        "show at most so many documents, pieces, or values of a tensor"),
+        "show at most this many documents, pieces, or values of a tensor"),
     OPT_FLAG(0, "partial", &a.partial,
         "accept a directory whose stream ended too early"),
     OPT_END

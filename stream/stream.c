@@ -76,7 +76,7 @@ static const struct opt options[] = {
         "continue the interrupted run that wrote to this path"),
     OPT_GROUP("length"),
     OPT_SIZE(0, "batches", &g.length[LENGTH_BATCHES], 1, WHOLE, "n",
-        "end after so many batches"),
+        "end after this many batches"),
     OPT_SIZE(0, "tokens", &g.length[LENGTH_TOKENS], 1, WHOLE, "n",
         "number of tokens of the whole run"),
     OPT_SIZE(0, "epochs", &g.length[LENGTH_EPOCHS], 1, WHOLE, "n",

@@ -38,8 +38,8 @@ struct grpo {
     struct reference *reference; /* NULL: beta is 0 */
     size_t iteration;            /* steps made of the batch; 0: none yet, or
                                   * all */
-    double *told;       /* [all rows, judge.n + 1] rewards and number of tokens
-                         * of each row, ordered by rank */
+    double *told;       /* [all rows, judge.n + 1], rows in the order of ranks:
+                         * each program's reward, then the number of tokens */
     double *reward;     /* [all rows]; NAN: no program gave the text one */
     int *silent;        /* [judge.n] 1: the program wrote null for all texts */
     double *advantage;  /* [all rows] */

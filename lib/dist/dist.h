@@ -48,8 +48,8 @@ int dist_log(const char *prefix, int how, struct err *e);
 /* Write the log's tables; on one rank they are empty. */
 int dist_log_end(struct err *e);
 
-/* Three groups, valid from dist_begin to dist_end, and of one rank before and
- * after:
+/* Three groups of ranks, set by dist_begin; before it and after dist_end each
+ * holds this rank alone:
  *   dist_world   all ranks of this program (mpirun may start several programs,
  *                as `mpirun -n N teacher ... : -n M student ...`; each name is
  *                a program)
@@ -148,7 +148,7 @@ void dist_posted(const struct dist_group *g, const struct posted *p);
 void dist_receive(const struct dist_group *g, size_t from, size_t channel,
     float *x, size_t n);
 
-/* For tests: let sums send messages of at most so many elements, 1..2^26
+/* For tests: let sums send messages of at most this many elements, 1..2^26
  * (default 2^16).  A sum's bits do not depend on this number. */
 void dist_segment(size_t elements);
 /* Bytes of the buffer that is kept from the first sum over n ranks on. */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* Start MPI and make the groups, valid until mpi_stop.  *others: number of
- * ranks of programs with other names.  node_ranks: so many consecutive ranks
+ * ranks of programs with other names.  node_ranks: this many consecutive ranks
  * count as a node; 0: ranks that share memory do. */
 int mpi_start(struct dist_group *world, struct dist_group *node,
     struct dist_group *across, size_t *others, size_t node_ranks,

@@ -21,7 +21,7 @@ struct gen_params {
     uint64_t seed;
     struct sampling how;
     int logprobs; /* report the log probability of each new token */
-    size_t top;   /* report also so many most probable tokens, <= PARAMS_TOP */
+    size_t top;   /* report this many most probable tokens too, <= PARAMS_TOP */
     int past_eos; /* ignore_eos: EOS does not end the text */
     int hide_special; /* skip_special_tokens: special tokens have no bytes */
     char **stop;      /* [nstop] a text ends where one of these begins */

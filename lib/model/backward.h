@@ -34,7 +34,7 @@ double bwd_grad_rounding(const struct bwd *b);
 void bwd_free(struct bwd *b);
 /* Bytes of memory that the passes touch.  tokens: how many tokens a step has,
  * from one bwd_flush to the next.  If the embedding is tied, gradients of at
- * most so many of its rows are held back in a step; the buffers of its other
+ * most this many of its rows are held back in a step; the buffers of its other
  * rows are never touched. */
 size_t bwd_bytes(const struct bwd *b, size_t tokens);
 

@@ -256,7 +256,7 @@ part_product(const struct expert_job *j, int t, const struct expert_part *p,
         (void *)wide, out + p->p0 * j->N, j->N);
 }
 
-/* Compute a part of gate and up, then act from both, in gate. */
+/* Compute a part of gate and up, then gate = act(gate) * up. */
 static void
 gate_up_task(void *ctx, size_t task, size_t worker)
 {

@@ -1,7 +1,7 @@
 /*
- * Checks a shard directory from end to end: see check.h.  Everything is read
- * once: the hashes are checked, then the messages, then that a writer would
- * write this index for them.
+ * Checks a shard directory from end to end; see check.h.  One pass over each
+ * file compares its hash, checks its messages, and compares the index with the
+ * one that a writer would make of them.
  */
 #include "shard/check.h"
 #include "shard/set.h"

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define KEEP ((size_t)1 << 20) /* bytes; a larger buffer is freed after use */
-#define SHALLOW 8 /* longer tokens that share so many bytes: an automaton */
+#define SHALLOW 8 /* longer tokens that share this many bytes: an automaton */
 #define STEPS 4   /* steps of longest() per byte; after more comes aho_read */
 
 int

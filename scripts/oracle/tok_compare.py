@@ -7,7 +7,7 @@ a tokenizer.model (sentencepiece): model.gguf:tokenizer.model.
 FILE: plain text, "-" is standard input; documents are cut at empty lines, and,
 where one is longer than -b bytes (100000), at an end of line behind that.
 Streams: tokenize --ids runs beside the oracle, a batch of documents is held.
--n BYTES stops after so many; -j N uses N processes of the oracle (2).
+-n BYTES stops after this many; -j N uses N processes of the oracle (2).
 Prints the bytes and ids compared, the speed of the oracle, and of the first
 difference the document's offset, the text around it and both ids; exit 1."""
 import argparse

@@ -31,7 +31,7 @@ start() {
     done
 }
 
-# watch SECONDS ID: kill that process (or -group) after so many seconds, unless
+# watch SECONDS ID: kill that process (or -group) after this many seconds, unless
 # the process $watchdog is killed first, which ends its sleep too
 watch() {
     (trap 'kill "$nap"; exit' TERM

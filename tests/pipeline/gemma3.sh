@@ -72,7 +72,7 @@ ok 'doc-text reads a manual page' "$top/scripts/doc-text" -l de m/de
 same 'the manual page becomes text' out want
 gunzip -c m/de/usr/share/man/xx/man1/x.1.gz |
     sed 's/ Nummer/ of English/' | gzip -c >m/de/usr/share/man/xx/man1/y.1.gz
-ok 'doc-text -n stops after so many bytes' "$top/scripts/doc-text" -l de -n 9 m/de
+ok 'doc-text -n is the number of bytes after which it stops' "$top/scripts/doc-text" -l de -n 9 m/de
 equal 'a few bytes are one page' "$(grep -c '^$' out)" 1
 status 2 'another option of doc-text is refused' "$top/scripts/doc-text" -x m
 like 'the message shows the usage of doc-text' '^usage: scripts/doc-text ' err

@@ -19,7 +19,7 @@ size() {
     wc -c <"$1" | tr -d ' '
 }
 
-# killed BYTES OUT command ...: kill the command when so many bytes were read
+# killed BYTES OUT command ...: kill the command when this many bytes were read
 # of it, while it waits to write more; its status is that of kill -9
 killed() {
     bytes=$1 to=$2

@@ -43,7 +43,7 @@ ok 'ids of 32 bits are streamed' stream -T 100 wide -o c
 ok 'ids of 32 bits come once' "$h" check c 1 natural wide
 ok '--alpha 0 makes equal shares' stream --alpha 0 --batches 150 d1 d2 -o c
 ok 'repeats what is small' "$h" check c - equal d1 d2
-equal '--batches gives so many batches' "$(value batches)" 150
+equal '--batches is the number of batches' "$(value batches)" 150
 below 'equal shares are kept, rows' "$(value off)" 65
 ok '--weights takes names and numbers' \
     stream --weights s0=1,s1=1,s2=1 --batches 40 d1 -o c

@@ -107,7 +107,7 @@ ok 'a shard directory is judged' trained other --eval evdir
 alike 'a shard directory' other
 
 # --- patience ---
-# What the log of the whole run says: the first evaluation after which so many
+# What the log of the whole run says: the first evaluation after which this many
 # were no better.
 for k in 1 2; do
     awk -F '\t' -v k=$k 'NR > 1 { since++
@@ -162,7 +162,7 @@ go() {
         teacher -q -m teacher | sh train -q -o "$run" --save 5 --eval evkd \
         --eval-every 2 --resume "$@"
 }
-# A pipe that holds after so many of the 20 batches, and a signal.
+# A pipe that holds after this many of the 20 batches, and a signal.
 size=$(wc -c <kd)
 for how in 'KILL 9' 'TERM 13' 'KILL 13' 'TERM 16' 'KILL 17'; do
     rm -rf cut pipe

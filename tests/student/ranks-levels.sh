@@ -49,7 +49,7 @@ equal '--overlap alone hides gathers' "$(hidden turn) $(hidden ahead)" '0 1'
 same_run '--overlap changes no bit for long rows' turn ahead
 
 # --- stop, and go on with other ranks at another level ---
-# go_on RUN N LEVEL STEPS: the rest of a stopped run, to so many steps
+# go_on RUN N LEVEL STEPS: the rest of a stopped run, to this many steps
 go_on() {
     rm -f "$1/config.json"
     stream -q --resume "$1" data | teacher -q -m teacher -o "$1.rest"

@@ -75,7 +75,7 @@ big 1
 whole=$(peak err)
 # 12 blocks of 5.4 M numbers of 4 bytes: a rank of 4 has less than one alone by
 # three quarters of them, but for a block that is gathered
-# less BLOCKS: the peak is less by those of so many, within a tenth
+# less BLOCKS: the peak is less by those of this many, within a tenth
 less() {
     if awk "BEGIN { w = $1 * 5373952 * 4e-6; d = $whole - $(peak err)
                     exit !(d > 0.9 * w && d < 1.1 * w) }"; then

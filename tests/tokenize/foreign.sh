@@ -88,7 +88,7 @@ refused 'text behind an empty tar' 'empty.tar: offset 0: .* more follows' \
 refused 'such a tar from a pipe' '<stdin>: offset 0: .* more follows' <empty.tar
 
 # What is not UTF-8: a share of one in a hundred is refused
-# bad N GOOD: so many lines of 20 bytes, each followed by as many good ones
+# bad N GOOD: this many lines of 20 bytes, each followed by as many good ones
 bad() {
     awk -v n="$1" -v good="$2" 'BEGIN {
         while (n--) {

@@ -3,7 +3,7 @@
 . "${0%/*}/../lib/lib.sh"
 tok=$top/tests/golden/tok/digits.json
 
-# read_as WHAT DOCUMENTS ARG...: so many documents are read
+# read_as WHAT DOCUMENTS ARG...: this many documents are read
 read_as() {
     ra_what=$1 ra_docs=$2
     shift 2
