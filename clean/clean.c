@@ -20,14 +20,15 @@ static struct input_opts input = DOCS_INPUT_DEFAULTS;
 static struct docs_opts reading = DOCS_DEFAULTS;
 static const struct docs_progress progress = { progress_begin, progress_from,
     progress_at, progress_end };
-static struct cleaning_opts cleaning = { .mem = (size_t)256 << 20 };
+static struct cleaning_opts cleaning = { .mem = (size_t)256 << 20,
+    .exclude_common = EXCLUDE_COMMON };
 static int nfc, controls, romanian, stats, format;
 
 /* Options that do not change which documents are written, or whose effect is
  * hashed separately. */
 static const char *const aside[] = { "output", "threads", "resume", "dropped",
     "mem", "max-ratio", "max-members", "max-doc", "lossy", "exclude",
-    "exclude-words", "exclude-report", "format", NULL };
+    "exclude-words", "exclude-common", "exclude-report", "format", NULL };
 
 /* Returns --lang if it is `auto`, else NULL. */
 static const char *
@@ -187,8 +188,11 @@ main(int argc, char **argv)
             "write this share of the documents to this file, not to the "
             "output"),
         OPT_LIST(0, "exclude", &cleaning.exclude, "file",
-            "drop texts that share words in a row with this file's held-out "
-            "texts"),
+            "drop paragraphs that share words in a row with this file's "
+            "held-out texts"),
+        OPT_SIZE(0, "exclude-common", &cleaning.exclude_common, 0, 1 << 30, "n",
+            "words that more than n of the held-out documents share do not "
+            "count (0: all count)"),
         OPT_SIZE(0, "exclude-words", &cleaning.exclude_words, 0, EXCLUDE_MOST,
             "n",
             "drop a text that shares this many words in a row with --exclude "
@@ -197,7 +201,7 @@ main(int argc, char **argv)
         OPT_STR(0, "dropped", &cleaning.dropped, "file",
             "write what was dropped, and why, as JSONL"),
         OPT_STR(0, "exclude-report", &cleaning.exclude_report, "file",
-            "write which texts --exclude dropped, and the shared words"),
+            "write what --exclude dropped, and the shared words"),
         OPT_FLAG(0, "stats", &stats, "print a table of the sources"),
         OPT_ENUM(0, "format", &format, stats_formats, "name",
             "form of the output"),

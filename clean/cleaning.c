@@ -3,13 +3,13 @@
 #include "boilerplate.h"
 #include "conversation.h"
 #include "lang.h"
+#include "passages.h"
 #include "text_file.h"
 
 #include "base/note.h"
 #include "base/text.h"
 #include "cli/out.h"
 #include "text/count.h"
-#include "text/unicode.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,9 +28,9 @@ struct clean_worker {
 struct verdict {
     enum reason reason;
     double value; /* measurement that breaks the rule `reason`; -1: none */
-    struct exclude_hit hit;
-    struct buf keys;  /* from duplicates_scan */
-    struct buf lines; /* from boilerplate_scan */
+    struct passages shared; /* with held-out text */
+    struct buf keys;        /* from duplicates_scan */
+    struct buf lines;       /* from boilerplate_scan */
     struct repair_counts repair;
     struct conversation said; /* if cleaning_opts.conversations */
 };
@@ -51,7 +51,8 @@ struct cleaning {
     struct repair_counts repaired;
     uint64_t below; /* documents with a smaller key are held out */
     struct text_file documents, dropped, held, report;
-    struct buf kept, gone; /* from boilerplate_cut, of the current document */
+    struct buf kept, gone; /* of the current document: what boilerplate_cut
+                            * keeps and cuts; gone also has shared passages */
 };
 
 /* ---- any thread, in any order ---- */
@@ -75,29 +76,61 @@ free_verdict(void *result)
 
     buf_release(&v->keys);
     buf_release(&v->lines);
+    passages_release(&v->shared);
     conversation_release(&v->said);
     free(v);
 }
 
-/* Does the text, or a message of a conversation, share words with held-out
- * text? 1: v->hit says where in text. */
+/* Does a message of a conversation share words with held-out text?  Then the
+ * whole conversation is dropped. */
 static int
-is_held_out(const struct cleaning *c, struct clean_worker *w, const char *text,
-    size_t n, struct verdict *v)
+says_held_out(const struct cleaning *c, struct clean_worker *w,
+    const char *text, struct verdict *v)
 {
-    if (!c->o.conversations)
-        return exclude_find(c->exclude, &w->words, text, n, 0, &v->hit);
+    struct exclude_hit *h = &v->shared.why;
+
     for (size_t i = 0; i < v->said.n; i++) {
         const struct conversation_part *p = &v->said.part[i];
 
         if (exclude_find(c->exclude, &w->words, text + p->from, p->to - p->from,
-                p->asks, &v->hit)) {
-            v->hit.from += p->from;
-            v->hit.to += p->from;
+                p->asks, h)) {
+            h->from += p->from;
+            h->to += p->from;
             return 1;
         }
     }
     return 0;
+}
+
+/* Find what the text shares with held-out text: all of it is dropped, or
+ * v->shared has the rest, which must keep the rules too. */
+static void
+judge_shared(const struct cleaning *c, struct clean_worker *w, const char *text,
+    size_t n, struct verdict *v)
+{
+    struct passages *p = &v->shared;
+    double value;
+
+    if (c->o.conversations)
+        p->all = says_held_out(c, w, text, v);
+    else if (passages_find(p, c->exclude, &w->words, text, n) && !p->all)
+        p->all = rules_judge(&c->o.rules, w->gopher, p->rest.p, p->rest.n,
+                     &value) != R_NONE;
+    if (p->all) {
+        p->n = 0;
+        v->reason = R_EXCLUDED;
+        v->value = (double)p->why.words;
+    }
+}
+
+/* The text without the passages that it shares with held-out text. */
+static const char *
+unshared(const struct verdict *v, const char *text, size_t *n)
+{
+    if (v->shared.n == 0)
+        return text;
+    *n = v->shared.rest.n;
+    return v->shared.rest.p;
 }
 
 /* Apply the rules that need no other document, and set the keys by which
@@ -107,13 +140,14 @@ judge_text(const struct cleaning *c, struct clean_worker *w, const char *text,
     size_t n, struct verdict *v)
 {
     buf_clear(&v->keys);
+    v->shared.n = 0;
     v->reason = rules_judge(&c->o.rules, w->gopher, text, n, &v->value);
-    if (v->reason == R_NONE && c->exclude && is_held_out(c, w, text, n, v)) {
-        v->reason = R_EXCLUDED;
-        v->value = (double)v->hit.words;
-    }
-    if (v->reason == R_NONE && c->duplicates)
+    if (v->reason == R_NONE && c->exclude)
+        judge_shared(c, w, text, n, v);
+    if (v->reason == R_NONE && c->duplicates) {
+        text = unshared(v, text, &n);
         duplicates_scan(c->duplicates, &w->words, c->fold, text, n, &v->keys);
+    }
 }
 
 /* The text that is judged: the document's, or what the conversation says. */
@@ -187,37 +221,29 @@ put_dropped(struct text_file *f, const struct doc *d, const char *source,
     return text_file_flush(f, e);
 }
 
-/* Append the passage that held-out text contains too, on one line and without
- * its leading separators. */
-static void
-add_shared(const char *text, const struct exclude_hit *h, struct buf *out)
-{
-    const unsigned char *p = (const unsigned char *)text + h->from;
-    const unsigned char *const end = (const unsigned char *)text + h->to;
-    size_t n;
-
-    while (p < end && !(uni_class_at(p, end, &n) & (U_L | U_N)))
-        p += n;
-    for (; p < end; p++)
-        buf_addc(out, *p < 0x20 || *p == 0x7f ? ' ' : *p);
-}
-
-/* Count and report a document that --exclude drops. */
+/* Report that held-out text shares the words of a gram with a document, of
+ * which therefore bytes [from,to) are left out; to == 0: all. */
 static int
-report_excluded(struct cleaning *c, const struct doc *d,
-    const struct exclude_hit *h, const char *text, struct err *e)
+report_shared(struct cleaning *c, const struct doc *d,
+    const struct exclude_hit *h, size_t from, size_t to, const char *text,
+    struct err *e)
 {
     struct buf *b = &c->report.line;
     uint64_t item;
     const char *name = exclude_name(c->exclude, h, &item);
 
-    c->stats.source[d->source].excluded++;
     if (!c->report.open)
         return 0;
     buf_addf(b, "%s\t%" PRIu64 "\t%s\t%s\t%" PRIu64 "\t%zu\t",
         SHOWN(d->from->name), d->record, c->in->source[d->source], SHOWN(name),
         item, h->words);
-    add_shared(text, h, b);
+    if (to > 0)
+        buf_addf(b, "%zu-%zu\t", from, to);
+    else
+        buf_adds(b, "all\t");
+    for (size_t i = h->from; i < h->to; i++)
+        buf_addc(b,
+            (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i]);
     buf_addc(b, '\n');
     return text_file_flush(&c->report, e);
 }
@@ -226,10 +252,14 @@ static int
 drop_document(struct cleaning *c, const struct doc *d, const struct verdict *v,
     const char *text, size_t n, struct err *e)
 {
-    if (v->reason == R_EXCLUDED && report_excluded(c, d, &v->hit, text, e) < 0)
-        return -1;
+    if (v->reason == R_EXCLUDED) {
+        c->stats.source[d->source].excluded++;
+        if (report_shared(c, d, &v->shared.why, 0, 0, text, e) < 0)
+            return -1;
+    }
     c->stats.reason[v->reason]++;
     c->stats.source[d->source].dropped++;
+    c->stats.dropped_bytes += n;
     return put_dropped(&c->dropped, d, c->in->source[d->source],
         reason_name(v->reason), v->value, text, n, e);
 }
@@ -265,6 +295,7 @@ keep_document(struct cleaning *c, const struct doc *d, const char *text,
     struct text_file *f = held ? &c->held : &c->documents;
 
     c->stats.held_out += (uint64_t)held;
+    c->stats.held_bytes += held ? n : 0;
     if (!held && d->before) /* the run that is resumed has written it */
         return 0;
     if (!held) {
@@ -311,6 +342,33 @@ cut_boilerplate(struct cleaning *c, const struct doc *d, struct verdict *v,
     return 0;
 }
 
+/* Count and report the passages that a document loses because held-out text
+ * shares words with them. */
+static int
+cut_shared(struct cleaning *c, const struct doc *d, const struct verdict *v,
+    const char *text, struct err *e)
+{
+    const struct passages *p = &v->shared;
+    const char *source = c->in->source[d->source];
+
+    if (p->n == 0)
+        return 0;
+    c->stats.source[d->source].excluded++;
+    c->stats.cut_docs++;
+    c->stats.passages += p->n;
+    buf_clear(&c->gone);
+    for (size_t i = 0; i < p->n; i++) {
+        const struct passage *q = &p->v[i];
+
+        buf_add(&c->gone, text + q->from, q->to - q->from);
+        if (report_shared(c, d, &q->hit, q->from, q->to, text, e) < 0)
+            return -1;
+    }
+    c->stats.cut_bytes += c->gone.n;
+    return put_dropped(&c->dropped, d, source, "excluded-paragraphs",
+        (double)p->n, c->gone.p, c->gone.n, e);
+}
+
 /* Keep, hold out or drop a document: `put` of struct docs_opts. */
 static int
 put_cleaned(void *ctx, const struct doc *d, struct err *e)
@@ -338,8 +396,12 @@ put_cleaned(void *ctx, const struct doc *d, struct err *e)
         v->reason = (enum reason)found;
         v->value = -1.0;
     }
-    return v->reason == R_NONE ? keep_document(c, d, text, n, e)
-                               : drop_document(c, d, v, text, n, e);
+    if (v->reason != R_NONE)
+        return drop_document(c, d, v, text, n, e);
+    if (cut_shared(c, d, v, text, e) < 0)
+        return -1;
+    text = unshared(v, text, &n);
+    return keep_document(c, d, text, n, e);
 }
 
 /* ---- beginning and end ---- */
@@ -370,18 +432,19 @@ open_exclude(struct cleaning *c, const struct docs_opts *run, struct err *e)
     const struct cleaning_opts *o = &c->o;
 
     if (o->exclude.n == 0)
-        return o->exclude_report || o->exclude_words > 0
+        return o->exclude_report || o->exclude_words > 0 ||
+                o->exclude_common != EXCLUDE_COMMON
             ? err_set(e, EX_USAGE,
-                  "--exclude-words and --exclude-report belong to --exclude: "
-                  "give its file too")
+                  "--exclude-words, --exclude-common and --exclude-report "
+                  "belong to --exclude: give its file too")
             : 0;
-    c->exclude = exclude_new(&o->exclude, o->exclude_words, o->conversations,
-        c->in, run, c->fold, e);
+    c->exclude = exclude_new(&o->exclude, o->exclude_words, o->exclude_common,
+        o->conversations, c->in, run, c->fold, e);
     if (!c->exclude || text_file_begin(&c->report, o->exclude_report, e) < 0)
         return -1;
     if (c->report.open)
         buf_adds(&c->report.line,
-            "input\trecord\tsource\theld_out\titem\twords\ttext\n");
+            "input\trecord\tsource\theld_out\titem\twords\tbytes\ttext\n");
     return 0;
 }
 
@@ -529,16 +592,22 @@ note_dropped(const struct cleaning *c)
         all += c->stats.reason[r];
     }
     if (all > 0)
-        note("dropped %" PRIu64 " documents%s", all, b.p);
+        note("dropped %" PRIu64 " documents, %.3f MB%s", all,
+            (double)c->stats.dropped_bytes / 1e6, b.p);
     buf_release(&b);
     note_excluded(c);
+    if (c->stats.cut_docs > 0)
+        note("cut %" PRIu64 " passages, %.3f MB, out of %" PRIu64
+             " of these documents",
+            c->stats.passages, (double)c->stats.cut_bytes / 1e6,
+            c->stats.cut_docs);
     if (c->stats.lines > 0)
         note("cut %" PRIu64 " lines of boilerplate", c->stats.lines);
     if (spills > 0)
         vnote("keys went to %zu files", spills);
     if (c->held.open)
-        note("held out %" PRIu64 " documents: %s", c->stats.held_out,
-            c->o.hold_out);
+        note("held out %" PRIu64 " documents, %.3f MB: %s", c->stats.held_out,
+            (double)c->stats.held_bytes / 1e6, c->o.hold_out);
 }
 
 int

@@ -24,11 +24,11 @@ struct cleaning_opts {
     const char *dropped;  /* file, or NULL */
     const char *hold_out; /* PERCENT%:FILE, or NULL */
     struct opt_list exclude;
-    size_t exclude_words;
-    const char *exclude_report; /* file, or NULL */
-    const char *output;         /* file; NULL or "-": standard output */
-    int count;                  /* --stats: count, write no documents */
-    int conversations;          /* 1: all input is records of conversations */
+    size_t exclude_words, exclude_common; /* see exclude_new */
+    const char *exclude_report;           /* file, or NULL */
+    const char *output; /* file; NULL or "-": standard output */
+    int count;          /* --stats: count, write no documents */
+    int conversations;  /* 1: all input is records of conversations */
 };
 
 struct cleaning;

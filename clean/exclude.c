@@ -2,6 +2,7 @@
 #include "exclude.h"
 
 #include "base/note.h"
+#include "text/unicode.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,13 +27,19 @@ struct held {
                       * is the one before the next text */
     size_t name;     /* index in exclude.name */
     uint64_t record; /* its number in the file */
+    int is_item;     /* 1: a string of JSONL; 0: a document of text */
 };
 
 /* Hash table of grams, linear probing. */
 struct gram_slot {
     uint32_t at;  /* index in exclude.word where the gram first occurs */
-    uint32_t tag; /* low 8 bits: length in words, rest: hash; 0: free */
+    uint32_t tag; /* low 7 bits: length in words; then ITEM and COMMON; rest:
+                   * hash; 0: free */
 };
+/* Bits of a tag: an item holds the gram; more than `common` documents hold it,
+ * so that it does not count. */
+#define ITEM UINT32_C(0x80)
+#define COMMON UINT32_C(0x100)
 struct grams {
     struct gram_slot *slot;
     unsigned bits;
@@ -44,6 +51,8 @@ struct exclude {
     size_t asked;  /* the same for a question */
     size_t least;  /* words of the shortest held-out text that is looked for in
                     * other texts than questions */
+    size_t common; /* documents that may hold a gram that counts; 0: any
+                    * number */
     int questions; /* 1: there will be questions */
     const struct fold *fold;
     struct words words;
@@ -128,23 +137,26 @@ gram_place(const struct exclude *x, const struct grams *g, const struct tail *t,
     const uint64_t h = hash_last(x, t, m);
     size_t i;
 
-    *tag = (uint32_t)(h << 8) | (uint32_t)m;
+    *tag = (uint32_t)(h << 9) | (uint32_t)m;
     for (i = (size_t)(h >> (64 - g->bits)); g->slot[i].tag != 0;
          i = (i + 1) & (((size_t)1 << g->bits) - 1))
-        if (g->slot[i].tag == *tag && grams_equal(x, t, m, g->slot[i].at))
+        if ((g->slot[i].tag & ~(ITEM | COMMON)) == *tag &&
+            grams_equal(x, t, m, g->slot[i].at))
             break;
     return &g->slot[i];
 }
 
 static void
 put_gram(const struct exclude *x, struct grams *g, const struct tail *t,
-    size_t m, size_t at)
+    size_t m, size_t at, int is_item)
 {
     uint32_t tag;
     struct gram_slot *s = gram_place(x, g, t, m, &tag);
 
     if (s->tag == 0)
         *s = (struct gram_slot){ (uint32_t)at, tag };
+    if (is_item)
+        s->tag |= ITEM;
 }
 
 /* Make a table for n grams, at most half full. */
@@ -169,13 +181,14 @@ index_text(struct exclude *x, size_t text)
 {
     const size_t n = words_of(x, text), begin = x->text[text].word;
     const size_t gram = n < x->n ? n : x->n;
+    const int item = x->text[text].is_item;
     struct tail t = { .n = 0 };
 
     for (size_t i = 0; i < n; i++) {
         push_word(&t, x->word[begin + i], 0);
         if (n < x->least) {
             if (t.n == n)
-                put_gram(x, &x->few, &t, n, begin);
+                put_gram(x, &x->few, &t, n, begin, item);
             continue;
         }
         if (t.n >= x->least) {
@@ -184,9 +197,9 @@ index_text(struct exclude *x, size_t text)
             *bits |= mask;
         }
         if (t.n >= gram)
-            put_gram(x, &x->of_any, &t, gram, begin + t.n - gram);
+            put_gram(x, &x->of_any, &t, gram, begin + t.n - gram, item);
         for (size_t m = x->least; m < x->n && m <= t.n; m++)
-            put_gram(x, &x->whole, &t, m, begin + t.n - m);
+            put_gram(x, &x->whole, &t, m, begin + t.n - m, item);
     }
 }
 
@@ -223,6 +236,93 @@ index_all(struct exclude *x)
         index_text(x, i);
 }
 
+/* ---- runs of words that many held-out documents have ---- */
+
+/* What is known of a gram in of_any while the held-out documents are read. */
+struct seen_gram {
+    uint32_t last;       /* 1 + the document that was last seen to hold it */
+    uint32_t docs : 31;  /* documents that hold it */
+    uint32_t counts : 1; /* 1: it counts, however many hold it */
+};
+
+/* Go through the grams of n words of a held-out document.  Returns how many of
+ * its words lie in grams that more than x->common documents hold.  see: 1:
+ * count the document for each gram; 2: let each gram count; 0: neither. */
+static size_t
+walk_document(const struct exclude *x, size_t text, struct seen_gram *of,
+    int see)
+{
+    const size_t n = words_of(x, text), begin = x->text[text].word;
+    size_t covered = 0, to = 0; /* the words before `to` are in covered */
+    struct tail t = { .n = 0 };
+    uint32_t tag;
+
+    for (size_t i = 0; i < n; i++) {
+        struct seen_gram *s;
+
+        push_word(&t, x->word[begin + i], 0);
+        if (t.n < x->n)
+            continue;
+        s = &of[gram_place(x, &x->of_any, &t, x->n, &tag) - x->of_any.slot];
+        if (see == 1 && s->last != text + 1) {
+            s->last = (uint32_t)(text + 1);
+            s->docs++;
+        }
+        if (see == 2)
+            s->counts = 1;
+        if (s->docs > x->common) {
+            covered += t.n - (to > t.n - x->n ? to : t.n - x->n);
+            to = t.n;
+        }
+    }
+    return covered;
+}
+
+/*
+ * Mark the grams that more than x->common documents hold.  A gram that an item
+ * holds counts always, and so do those of a document of which more than half
+ * consists of such grams: this is no document with a notice that others have
+ * too, but one that stands there several times.
+ */
+static void
+mark_common(struct exclude *x)
+{
+    const size_t room = (size_t)1 << x->of_any.bits;
+    struct seen_gram *of;
+    unsigned char *again; /* [ntext] 1: the document stands there again */
+    size_t docs = 0, marked = 0;
+
+    for (size_t i = 0; i < x->ntext; i++)
+        docs += !x->text[i].is_item;
+    if (x->common == 0 || docs <= x->common)
+        return;
+    of = xcalloc(room, sizeof *of);
+    again = xcalloc(x->ntext, 1);
+    for (size_t i = 0; i < x->ntext; i++)
+        if (!x->text[i].is_item)
+            walk_document(x, i, of, 1);
+    for (size_t i = 0; i < x->ntext; i++)
+        again[i] = !x->text[i].is_item &&
+            walk_document(x, i, of, 0) > words_of(x, i) / 2;
+    for (size_t i = 0; i < x->ntext; i++)
+        if (again[i])
+            walk_document(x, i, of, 2);
+    for (size_t i = 0; i < room; i++)
+        if (of[i].docs > x->common && !of[i].counts &&
+            !(x->of_any.slot[i].tag & ITEM)) {
+            x->of_any.slot[i].tag |= COMMON;
+            marked++;
+        }
+    free(of);
+    free(again);
+    if (marked > 0)
+        note("--exclude-common: %zu runs of %zu words stand in more than %zu "
+             "of %zu held-out documents, and do not count",
+            marked, x->n, x->common, docs);
+}
+
+/* ---- reading ---- */
+
 /* Add a text of document d, unless it has no word or is too short. */
 static int
 add_held(struct exclude *x, const struct doc *d, const char *p, size_t n,
@@ -251,7 +351,8 @@ add_held(struct exclude *x, const struct doc *d, const char *p, size_t n,
         x->name[x->nname++] = xstrdup(d->from->name);
     }
     x->text = xgrow(x->text, x->ntext, &x->captext, sizeof *x->text);
-    x->text[x->ntext++] = (struct held){ begin, x->nname - 1, d->record };
+    x->text[x->ntext++] = (struct held){ begin, x->nname - 1, d->record,
+        d->from->jsonl && !d->from->documents };
     return 0;
 }
 
@@ -304,8 +405,8 @@ read_held_out(struct exclude *x, const struct opt_list *files,
 }
 
 struct exclude *
-exclude_new(const struct opt_list *files, size_t n, int questions,
-    const struct inputs *in, const struct docs_opts *run,
+exclude_new(const struct opt_list *files, size_t n, size_t common,
+    int questions, const struct inputs *in, const struct docs_opts *run,
     const struct fold *fold, struct err *e)
 {
     struct exclude *x = xcalloc(1, sizeof *x);
@@ -314,6 +415,7 @@ exclude_new(const struct opt_list *files, size_t n, int questions,
     x->n = n > 0 ? n : WORDS;
     x->asked = n > 0 ? n : LEAST;
     x->least = x->n < LEAST ? x->n : LEAST;
+    x->common = questions ? 0 : common;
     x->questions = questions;
     x->fold = fold;
     x->power[0] = 1;
@@ -333,6 +435,7 @@ exclude_new(const struct opt_list *files, size_t n, int questions,
             x->least,
             questions ? "looked for in questions alone" : "not looked for");
     index_all(x);
+    mark_common(x);
     vnote("--exclude: %zu texts of %zu words", x->ntext, x->nword);
     return x;
 }
@@ -364,11 +467,12 @@ exclude_words(const struct exclude *x)
 uint64_t
 exclude_digest(const struct exclude *x)
 {
-    uint64_t h =
-        XXH3_64bits_withSeed(x->word, x->nword * sizeof *x->word, x->n);
+    uint64_t h = XXH3_64bits_withSeed(x->word, x->nword * sizeof *x->word,
+        x->n + ((uint64_t)x->common + 1) * 256);
 
     for (size_t i = 0; i < x->ntext; i++)
-        h = XXH3_64bits_withSeed(&x->text[i].word, sizeof x->text[i].word, h);
+        h = XXH3_64bits_withSeed(&x->text[i].word, sizeof x->text[i].word,
+            h + (uint64_t)x->text[i].is_item);
     return h;
 }
 
@@ -380,12 +484,13 @@ find_gram(const struct exclude *x, const struct grams *g, const struct tail *t,
     uint32_t tag;
     const struct gram_slot *s = gram_place(x, g, t, m, &tag);
 
-    if (s->tag == 0)
+    if (s->tag == 0 || (s->tag & COMMON))
         return 0;
     *hit = (struct exclude_hit){ .words = m,
         .from = t->n == m ? 0 : t->end[(t->n - m) % RING],
         .to = t->end[t->n % RING],
-        .at = s->at };
+        .at = s->at,
+        .of_item = (s->tag & ITEM) != 0 };
     return 1;
 }
 
@@ -422,10 +527,25 @@ find_asked(const struct exclude *x, const struct tail *t,
     return 0;
 }
 
-int
-exclude_find(const struct exclude *x, struct words *w, const char *text,
-    size_t n, int asks, struct exclude_hit *hit)
+/* Where the first letter or number of text[from,to) begins. */
+static size_t
+first_word(const char *text, size_t from, size_t to)
 {
+    const unsigned char *p = (const unsigned char *)text + from;
+    const unsigned char *const end = (const unsigned char *)text + to;
+    size_t n;
+
+    while (p < end && !(uni_class_at(p, end, &n) & (U_L | U_N)))
+        p += n;
+    return (size_t)(p - (const unsigned char *)text);
+}
+
+int
+exclude_each(const struct exclude *x, struct words *w, const char *text,
+    size_t n, int asks, int (*put)(void *ctx, const struct exclude_hit *hit),
+    void *ctx)
+{
+    struct exclude_hit hit;
     struct tail t;
     uint64_t hash;
 
@@ -434,12 +554,31 @@ exclude_find(const struct exclude *x, struct words *w, const char *text,
     words_begin(w, x->fold, text, n);
     while (words_next(w, &hash)) {
         push_word(&t, hash, (size_t)((const char *)w->p - text));
-        if (find_any_gram(x, &t, hit) || (asks && find_asked(x, &t, hit)))
-            return 1;
+        if (find_any_gram(x, &t, &hit) || (asks && find_asked(x, &t, &hit))) {
+            hit.from = first_word(text, hit.from, hit.to);
+            if (put(ctx, &hit))
+                return 1;
+        }
     }
-    if (t.n < x->least)
-        return asks && t.n > 0 && find_gram(x, &x->few, &t, t.n, hit);
-    return t.n < x->n && find_gram(x, &x->whole, &t, t.n, hit);
+    if (t.n >= x->n || t.n == 0 || (t.n < x->least && !asks) ||
+        !find_gram(x, t.n < x->least ? &x->few : &x->whole, &t, t.n, &hit))
+        return 0;
+    hit.from = first_word(text, hit.from, hit.to);
+    return put(ctx, &hit);
+}
+
+static int
+take_first(void *ctx, const struct exclude_hit *hit)
+{
+    *(struct exclude_hit *)ctx = *hit;
+    return 1;
+}
+
+int
+exclude_find(const struct exclude *x, struct words *w, const char *text,
+    size_t n, int asks, struct exclude_hit *hit)
+{
+    return exclude_each(x, w, text, n, asks, take_first, hit);
 }
 
 const char *

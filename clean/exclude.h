@@ -11,6 +11,12 @@
  * A question is short, and may be shorter than n words.  So by default n is 8
  * in questions.  A question is also excluded if it contains a held-out text of
  * 5 words or more, or if its words are those of a held-out text, however few.
+ *
+ * Held-out documents are samples of texts such as those cleaned, so a gram that
+ * several of them hold is a notice or a phrase that such texts have in common.
+ * It does not count, unless it is also in an item: a string of JSONL, of which
+ * any part may be what is judged.  Copies in the texts that are cleaned make no
+ * gram common.
  */
 #ifndef CLEAN_EXCLUDE_H
 #define CLEAN_EXCLUDE_H
@@ -21,24 +27,27 @@
 #include "cli/opt.h"
 
 #define EXCLUDE_MOST 100
+#define EXCLUDE_COMMON 3 /* the usual value of `common` in exclude_new */
 
 struct exclude;
 /* Read the held-out files with the options of *in and *run, but documents of up
  * to 64 MiB in any case.  Each string of a JSONL record, at any depth, is a
  * text of its own.  n: words of a gram, 1 to EXCLUDE_MOST; 0: 13, and 8 in
- * questions.  questions: 1: there will be questions, so keep short texts too.
+ * questions.  common: held-out documents that may hold a gram that counts; 0:
+ * any number, as with questions.  questions: 1: there will be questions, so
+ * keep short texts too.
  * fold must outlive the result.
  * NULL and *e: as docs_run; EX_INPUT: no text has enough words. */
 struct exclude *exclude_new(const struct opt_list *files, size_t n,
-    int questions, const struct inputs *in, const struct docs_opts *run,
-    const struct fold *fold, struct err *e);
+    size_t common, int questions, const struct inputs *in,
+    const struct docs_opts *run, const struct fold *fold, struct err *e);
 void exclude_free(struct exclude *x);
 
 /* Words in a row for which a text that is no question is excluded. */
 size_t exclude_words(const struct exclude *x);
 
-/* Hash (XXH3-64) of n, of the words of all held-out texts, and of the indices
- * at which these texts begin. */
+/* Hash (XXH3-64) of n and common, of the words of all held-out texts, of the
+ * indices at which these texts begin, and of which are items. */
 uint64_t exclude_digest(const struct exclude *x);
 
 struct exclude_hit {
@@ -46,10 +55,16 @@ struct exclude_hit {
     size_t from, to; /* byte range of the gram in the document */
     size_t at;       /* index of the gram's first word among the words of all
                       * held-out texts */
+    int of_item;     /* 1: an item holds the gram */
 };
-/* Find a gram in text[n].  asks: 1: the text is a question.  Returns 1: *hit is
- * the gram that ends first (of several that end there, the shortest); 0: none.
+/* Call put for each gram in text[n], in order of their ends, until it returns
+ * 1.  asks: 1: the text is a question.  Returns 1 if put has, else 0.
  * Thread-safe: each thread has its own *w. */
+int exclude_each(const struct exclude *x, struct words *w, const char *text,
+    size_t n, int asks, int (*put)(void *ctx, const struct exclude_hit *hit),
+    void *ctx);
+/* Find the gram in text[n] that ends first; of several that end there, the
+ * shortest.  1, and *hit; 0: there is none. */
 int exclude_find(const struct exclude *x, struct words *w, const char *text,
     size_t n, int asks, struct exclude_hit *hit);
 /* Returns the file or member that a hit's held-out text is from; *record:

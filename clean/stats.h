@@ -11,13 +11,17 @@
 struct source_counts {
     uint64_t docs, bytes, chars, words; /* of the documents kept */
     uint64_t dropped, excluded;         /* documents dropped by a rule;
-                                         * documents dropped by --exclude */
+                                         * documents that --exclude drops or
+                                         * cuts */
 };
 struct stats {
     struct source_counts *source; /* [nsource] */
     uint64_t reason[R_NONE];      /* documents dropped for each reason */
     uint64_t lines;               /* lines cut as boilerplate */
     uint64_t held_out, empty;     /* documents */
+    uint64_t held_bytes, dropped_bytes;
+    uint64_t cut_docs, passages, cut_bytes; /* that --exclude cuts, and cuts
+                                             * out of them */
 };
 
 enum stats_format { STATS_TSV, STATS_JSON };

@@ -309,7 +309,7 @@ tokens     = $(call tokenize,$1,$(whole))
 trained  = $(or $(TEXT),$(dir $(TRAIN_TEXT))*.*)
 examined = $(or $(own),$(dir $(JUDGED_TEXT))*.*)
 rows     = BUILD=$(BUILD) $(TOP)scripts/text-rows $(whole) $(T)
-# Documents that share 13 words with evaluation text are not trained on; see
+# Paragraphs that share 13 words with evaluation text are not trained on; see
 # --exclude in clean(1).
 # If the teacher's answers are trained on, what shares words with problems that
 # judge the models is left out too.
@@ -369,8 +369,9 @@ join_judged = find -L $(examined) -type f | sort | \
 define same_words
 @$(1) -q --exclude-report $@.now --stats $(2) >$@.stats
 @rm $@.stats; awk -F '\t' -v OFS='\t' -v folder='$(if $(TEXT),,.*/)' \
-    '{ sub("^" folder, "", $$1) } NR == FNR { was[$$1, $$2]; next } \
-    !(($$1, $$2) in was) { print; n++ } END { exit n > 0 }' \
+    '{ sub("^" folder, "", $$1); if ($$7 !~ /^[0-9]+-[0-9]+$$/) $$7 = "all" } \
+    NR == FNR { was[$$1, $$2, $$7]; next } (($$1, $$2, "all") in was) { next } \
+    !(($$1, $$2, $$7) in was) { print; n++ } END { exit n > 0 }' \
     $(OUT)/shared.tsv $@.now >&2 || { echo 'these texts' \
     'were trained on and share words with one to judge on: remove' \
     '$(OUT), or choose another WORK or $(3)' >&2; exit 1; }

@@ -22,7 +22,7 @@ ok 'questions without near duplicates are kept' clean --dedup minhash q.jsonl
 cp err said
 same 'records of questions are the bytes that were read' out want
 like 'a system message does not make questions alike' \
-    'dropped 1 documents: dup-near 1$' said
+    'dropped 1 documents, 0.000 MB: dup-near 1$' said
 cat q.jsonl >questions
 ok 'a file is recognised by its first record' clean -q --dedup minhash questions
 same 'a file of any name has the same questions' out want

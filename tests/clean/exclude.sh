@@ -27,17 +27,17 @@ like 'the report says how many words are shared' \
     '"reason":"excluded","value":8,' d
 tab=$(printf '\t')
 cat >want <<END
-input${tab}record${tab}source${tab}held_out${tab}item${tab}words${tab}text
-docs${tab}0${tab}docs${tab}one.jsonl${tab}0${tab}13${tab}the cafe opens -- at ten and it usually closes at 11, or 12
-docs${tab}3${tab}docs${tab}one.jsonl${tab}0${tab}10${tab}café opens at ten and it usually closes at 11
-docs${tab}5${tab}docs${tab}one.jsonl${tab}0${tab}8${tab}EXACTLY eight words stand here for you now
+input${tab}record${tab}source${tab}held_out${tab}item${tab}words${tab}bytes${tab}text
+docs${tab}0${tab}docs${tab}one.jsonl${tab}0${tab}13${tab}all${tab}the cafe opens -- at ten and it usually closes at 11, or 12
+docs${tab}3${tab}docs${tab}one.jsonl${tab}0${tab}10${tab}all${tab}café opens at ten and it usually closes at 11
+docs${tab}5${tab}docs${tab}one.jsonl${tab}0${tab}8${tab}all${tab}EXACTLY eight words stand here for you now
 END
 same 'the table has the documents and the words' r want
 ok '--exclude-words 5 runs' run --exclude one.jsonl --exclude-words 5 --dropped d docs
 equal 'fewer words find more documents' "$(why)" '0:excluded 1:excluded 2:excluded 3:excluded 4:excluded 5:excluded 6:excluded '
 ok '--exclude ends with a summary' clean --split line --exclude one.jsonl docs
 like 'the summary has the sources' '^clean: share 13 words with held-out text: docs 3$' err
-like 'the summary has the reason' 'dropped 3 documents: excluded 3$' err
+like 'the summary has the reason' 'dropped 3 documents, 0.000 MB: excluded 3$' err
 like 'the summary counts texts that are too short' '1 texts of fewer than 8 words' err
 
 # Planted copies, by an oracle: awk knows words of ASCII, the program Unicode.
@@ -91,7 +91,7 @@ done
 awk -F '\t' 'function plain(s) { s = tolower(s)
         gsub(/[^a-z0-9]+/, " ", s); sub(/^ /, "", s); return s " " }
     FNR == NR { item[FNR - 1] = " " plain($0); next }
-    FNR > 1 && !index(item[$5], " " plain($7)) { bad++ }
+    FNR > 1 && !index(item[$5], " " plain($8)) { bad++ }
     END { exit bad > 0 || FNR < 20 }' held r &&
     pass 'the item named has the words' || fail 'the item named has the words'
 
@@ -157,6 +157,8 @@ status 2 '--resume refuses other held-out text' clean -q --split line \
 like 'the message says that options differ' 'begun with other options' err
 status 2 '--resume refuses another --exclude-words' clean -q --split line \
     --exclude h --exclude-words 14 --resume dir in
+status 2 '--resume refuses another --exclude-common' clean -q --split line \
+    --exclude h --exclude-common 4 --resume dir in
 status 2 '--resume refuses to go on without --exclude' clean -q --split line \
     --resume dir in
 
@@ -184,4 +186,5 @@ like 'the message names the record' 'bad.jsonl: offset 8: ' err
 status 2 '--exclude-words 101 is refused' run --exclude held --exclude-words 101 docs
 status 2 '--exclude-report without --exclude is refused' run --exclude-report r docs
 status 2 '--exclude-words without --exclude is refused' run --exclude-words 12 docs
+status 2 '--exclude-common without --exclude is refused' run --exclude-common 9 docs
 done_testing

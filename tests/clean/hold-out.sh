@@ -57,7 +57,7 @@ equal 'what is dropped is neither held out nor kept' \
     "$(cat held.text rest | wc -l) $(wc -l <d)" '0 6000'
 ok 'holding out ends with a summary' clean -o s --hold-out 1%:held in
 like 'the summary has the number and the file' \
-    "^clean: held out $(documents held) documents: held" err
+    "^clean: held out $(documents held) documents, 0[.]001 MB: held" err
 ok '--stats runs with --hold-out' clean -q --stats --lang x \
     --hold-out 50%:held in
 equal '--stats counts the rest' "$(column documents x out)" \

@@ -18,7 +18,7 @@ equal '--max-words drops texts of more words' "$(why)" '3:max-words '
 like 'a record says what was measured' \
     '^\{"input":"len","record":3,"source":"len","reason":"max-words","value":3,"text":"three little words"\}$' d
 ok 'clean runs with a summary' clean --split line --min-words 2 len
-like 'the summary counts by reason' 'dropped 3 documents: min-words 3$' err
+like 'the summary counts by reason' 'dropped 3 documents, 0.000 MB: min-words 3$' err
 ok 'clean without rules runs' run --stats --dropped d len
 equal 'nothing is dropped by default' "$(wc -c <d)" 0
 like 'every document is counted by default' '^len	5	' out
