@@ -48,6 +48,20 @@ list_programs(void)
     buf_release(&b);
 }
 
+static struct sub *make_commands(void);
+
+static _Noreturn void
+no_program(const char *name)
+{
+    const char *nearest = sub_nearest(name, make_commands());
+
+    if (nearest != NULL)
+        die(EX_USAGE, "there is no program \"%s\"; did you mean %s?", name,
+            nearest);
+    die(EX_USAGE, "there is no program \"%s\"; \"retort help\" lists them",
+        name);
+}
+
 /* Show the man page of program words[0] or, if words[1] is not NULL, of its
  * command words[1].  Without a page or man(1), show the text of -h. */
 static int
@@ -61,10 +75,7 @@ show_page(char **words)
     char *program = program_path(own ? "retort" : words[0]);
 
     if (own && strcmp(words[0], "help") != 0 && strcmp(words[0], "doctor") != 0)
-        die(EX_USAGE,
-            "there is no program \"%s\"; \"retort help\" lists "
-            "them",
-            words[0]);
+        no_program(words[0]);
     if (!own && words[1] != NULL)
         page = xasprintf("%s-%s", page, words[1]);
     execl("/bin/sh", "sh", "-c", script, "sh", page, program, words[1],
@@ -108,10 +119,30 @@ make_commands(void)
     return c;
 }
 
+/* List the commands by what they do. */
+static int
+list_uses(const char *argv0, const struct sub *c)
+{
+    const char *slash = strrchr(argv0, '/');
+    struct buf b = { 0 };
+
+    buf_adds(&b, "What can be done, and what to type for it:\n\n");
+    for (; c->name != NULL; c++)
+        buf_addf(&b, "%-62s %s %s\n", c->about,
+            slash != NULL ? slash + 1 : argv0, c->name);
+    buf_adds(&b, "\nWith -h each lists its options.\n");
+    out_put(b.p, b.n);
+    out_done();
+    buf_release(&b);
+    return EX_OK;
+}
+
 int
 main(int argc, char **argv)
 {
     program_begin(argv[0]);
+    if (argc == 1)
+        return list_uses(argv[0], make_commands());
     return sub_main(argc, argv, make_commands(),
         "run a program, as in \"retort stream data/\", or a command");
 }

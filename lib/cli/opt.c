@@ -467,12 +467,12 @@ near_limit(size_t n)
     return n < 3 ? 2 : n < 8 ? 3 : 4;
 }
 
-int
-opt_is_near(const char *text, const char *name)
+size_t
+opt_nearness(const char *text, const char *name)
 {
-    const size_t n = strlen(text);
+    const size_t n = strlen(text), d = distance(text, n, name);
 
-    return distance(text, n, name) < near_limit(n);
+    return d < near_limit(n) ? d : SIZE_MAX;
 }
 
 /* Find the option of which name[n] is probably a misspelling: the nearest;

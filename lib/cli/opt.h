@@ -124,7 +124,8 @@ void opt_write(struct buf *b, const struct opt *table,
 void opt_changes(struct buf *b, const struct opt *table,
     const char *const *leave_out);
 
-/* Is text probably a misspelling of name? */
-int opt_is_near(const char *text, const char *name);
+/* If text is probably a misspelling of name: the number of letters to change,
+ * else SIZE_MAX. */
+size_t opt_nearness(const char *text, const char *name);
 
 #endif

@@ -7,21 +7,37 @@
 #include "base/note.h"
 #include "cli/die.h"
 
+#include <stdint.h>
 #include <string.h>
+
+const char *
+sub_nearest(const char *text, const struct sub *table)
+{
+    const char *nearest = NULL;
+    size_t least = SIZE_MAX;
+
+    for (; table->name != NULL; table++) {
+        const size_t d = opt_nearness(text, table->name);
+
+        if (d < least) {
+            least = d;
+            nearest = table->name;
+        }
+    }
+    return nearest;
+}
 
 /* Die if text is nearly the name of a command and no file has that name. */
 static void
 check_name(const char *argv0, const char *text, const struct sub *table)
 {
-    const char *slash = strrchr(argv0, '/');
+    const char *slash = strrchr(argv0, '/'), *name = sub_nearest(text, table);
 
-    for (; table->name != NULL; table++)
-        if (*text != '-' && opt_is_near(text, table->name) &&
-            !io_exists(text)) {
-            progname = slash != NULL ? slash + 1 : argv0;
-            die(EX_USAGE, "there is no command \"%s\"; did you mean %s %s?",
-                text, progname, table->name);
-        }
+    if (name != NULL && *text != '-' && !io_exists(text)) {
+        progname = slash != NULL ? slash + 1 : argv0;
+        die(EX_USAGE, "there is no command \"%s\"; did you mean %s %s?", text,
+            progname, name);
+    }
 }
 
 int

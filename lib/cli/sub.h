@@ -17,6 +17,8 @@ struct sub {
  * nearly the name of a command, and no file is called argv[1], the program ends
  * with a usage error that suggests the command. */
 int sub_run(int argc, char **argv, const struct sub *table);
+/* The name in the table of which text is probably a misspelling; NULL: none. */
+const char *sub_nearest(const char *text, const struct sub *table);
 /* Make the text that opt_parse prints for -h: `about`, then a line for each
  * command.  It is never freed. */
 const char *sub_about(const char *about, const struct sub *table);

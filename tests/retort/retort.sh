@@ -13,6 +13,13 @@ ok 'a program runs by its name' retort shard -V
 like 'the program that runs is the one named' '^shard \(retort\)' out
 ok 'a command of a program runs' retort shard list -h
 like 'the command gets its options' '^usage: shard list' out
+status 0 'retort alone lists what can be done' retort
+for p in help doctor $(names); do
+    [ "$p" = retort ] || grep -q "^[a-z].*  *retort $p\$" out ||
+        fail "$p is not listed by what it does"
+done
+equal 'a line of that list fits into 80 columns' "$(awk 'length > 80' out)" ''
+equal 'that list is on standard output alone' "$(cat err)" ''
 printf 'a b\n' >text
 ok 'a program reads standard input' sh -c 'retort clean -q --split blank - <text >docs'
 like 'what the program wrote is whole' '"retort":"end"' docs
@@ -23,6 +30,10 @@ status 2 'a misspelt program ends with status 2' retort sahrd
 like 'the program that was meant is named' 'mean retort shard' err
 status 2 'help of an unknown program ends with status 2' retort help nothing
 like 'the unknown program is named' '"nothing"' err
+status 2 'help of a misspelt program ends with status 2' retort help studnet
+like 'help names the program that was meant' '"studnet"; did you mean student[?]' err
+status 2 'help of a program with two names near ends with status 2' retort help evalpask
+like 'help names the nearest program' 'did you mean evaltask[?]' err
 
 mkdir empty
 ok 'help prints options where man is missing' \
