@@ -169,9 +169,7 @@ read_conversation(const struct cleaning *c, struct doc *d, struct verdict *v)
         bad = err_set(&d->e, EX_INPUT,
             "the record has a member source, which --lang auto would write: "
             "leave --lang out, or rename the member");
-    return bad < 0
-        ? err_prefix(&d->e, "%s: offset %" PRIu64, d->from->name, d->at)
-        : 0;
+    return bad < 0 ? doc_err_at(d, 0) : 0;
 }
 
 /* Repair and judge a text: `work` of struct docs_opts. */

@@ -49,8 +49,7 @@ encode_conversation(const struct encoder *c, size_t worker, struct doc *d,
     v->cut = conversations_encode(c->chat, c->scratch[worker], text, n, &ids,
         &v->mask, &d->e);
     if (v->cut < 0)
-        err_prefix(&d->e, "%s: offset %llu", d->from->name,
-            (unsigned long long)d->at);
+        doc_err_at(d, 0);
     d->ids = (struct doc_ids){ ids.v, ids.n, ids.cap };
     d->plain = ids.n;
 }

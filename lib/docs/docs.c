@@ -75,15 +75,26 @@ struct docs_job {
     struct err e;
 };
 
+int
+doc_err_at(struct doc *d, uint64_t into)
+{
+    const unsigned long long at = d->at + into;
+
+    return d->from->jsonl
+        ? err_prefix(&d->e, "%s: line %llu, offset %llu", d->from->name,
+              (unsigned long long)d->record + 1 + (d->from->documents != 0), at)
+        : err_prefix(&d->e, "%s: offset %llu", d->from->name, at);
+}
+
 static int
 json_lang(const struct docs_job *r, struct doc *d, const char *lang, size_t n)
 {
     d->source = inputs_source(r->in, lang, n);
     if (d->source < r->in->nsource)
         return 0;
-    return err_set(&d->e, EX_INPUT,
-        "%s: offset %llu: \"%.*s\" is none of the names after --lang",
-        d->from->name, (unsigned long long)d->at, n < 60 ? (int)n : 60, lang);
+    err_set(&d->e, EX_INPUT, "\"%.*s\" is none of the names after --lang",
+        n < 60 ? (int)n : 60, lang);
+    return doc_err_at(d, 0);
 }
 
 /* Report that the record p[n] has no text in the field that an option names. */
@@ -93,18 +104,18 @@ no_text_field(struct doc *d, const char *p, size_t n, const char *field,
 {
     struct buf names = { 0 };
 
-    if (kind_is_conversation(p, n))
-        return err_set(&d->e, EX_INPUT,
-            "%s: offset %llu: the record is a conversation, not a text: "
-            "tokenize --chat reads such, and clean if the file begins with one",
-            d->from->name, (unsigned long long)d->at);
+    if (kind_is_conversation(p, n)) {
+        err_set(&d->e, EX_INPUT,
+            "the record is a conversation, not a text: tokenize --chat reads "
+            "such, and clean if the file begins with one");
+        return doc_err_at(d, 0);
+    }
     record_names(p, n, &names);
-    err_set(&d->e, EX_INPUT,
-        "%s: offset %llu: the record has no text \"%s\"; %s%s%s", d->from->name,
-        (unsigned long long)d->at, field, names.n ? option : "it has no other",
+    err_set(&d->e, EX_INPUT, "the record has no text \"%s\"; %s%s%s", field,
+        names.n ? option : "it has no other",
         names.n ? " names another field of it: " : "", names.n ? names.p : "");
     buf_release(&names);
-    return -1;
+    return doc_err_at(d, 0);
 }
 
 /* Find the text of the JSON record p[*n], which is decoded in place. */
@@ -119,9 +130,10 @@ json_text(const struct docs_job *r, struct doc *d, char *p, const char **text,
         ? record_strings(p, *n, &found[0], &at)
         : record_fields(p, *n, field, field[1] ? 2 : 1, found, &at);
 
-    if (why)
-        return err_set(&d->e, EX_INPUT, "%s: offset %llu: %s", d->from->name,
-            (unsigned long long)d->at + at, why);
+    if (why) {
+        err_set(&d->e, EX_INPUT, "%s", why);
+        return doc_err_at(d, at);
+    }
     if (!found[0].p)
         return no_text_field(d, p, *n, field[0], "--field");
     if (field[1] && !found[1].p)
@@ -142,9 +154,10 @@ mend(const struct docs_job *r, struct doc *d, struct docs_worker *w,
 
     if (good == *n)
         return 0;
-    if (r->o->strict)
-        return err_set(&d->e, EX_INPUT, "%s: offset %llu: is not UTF-8",
-            d->from->name, (unsigned long long)d->at + good);
+    if (r->o->strict) {
+        err_set(&d->e, EX_INPUT, "is not UTF-8");
+        return doc_err_at(d, good);
+    }
     d->bad_at = d->at + good;
     d->repaired = uni_repair(*text, *n, NULL);
     if (!r->in->o.lossy && bad_utf8_alone(d, &d->e) < 0)

@@ -55,6 +55,10 @@ struct docs_progress {
     void (*end)(void);
 };
 
+/* Put "FILE: line N, offset M: " in front of d->e.msg: the place in the file of
+ * byte `into` of the record; only JSONL has lines.  Returns -1. */
+int doc_err_at(struct doc *d, uint64_t into);
+
 struct docs_opts {
     const char *field; /* field that holds the text of a JSON record; NULL:
                         * all its strings are the text, see record_strings */

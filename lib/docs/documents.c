@@ -276,8 +276,8 @@ documents_read_head(const char *p, size_t n, struct inputs *in,
 static int
 line_error(struct doc *d, const char *name, const char *what)
 {
-    return err_set(&d->e, EX_INPUT, "%s: offset %" PRIu64 ": \"%s\" %s",
-        d->from->name, d->at, name, what);
+    err_set(&d->e, EX_INPUT, "\"%s\" %s", name, what);
+    return doc_err_at(d, 0);
 }
 
 int
@@ -289,9 +289,10 @@ documents_read(struct doc *d, const struct inputs *in, char *p,
     size_t at;
     const char *why = record_fields(p, *n, name, 4, s, &at);
 
-    if (why)
-        return err_set(&d->e, EX_INPUT, "%s: offset %" PRIu64 ": %s",
-            d->from->name, d->at + at, why);
+    if (why) {
+        err_set(&d->e, EX_INPUT, "%s", why);
+        return doc_err_at(d, at);
+    }
     for (size_t i = 0; i < 4; i++)
         if (!s[i].p)
             return line_error(d, name[i],

@@ -73,7 +73,7 @@ if clean --lang auto -q none.jsonl >out 2>err; then
         "$(sed 's/.*\], //' out | tr '\n' ' ')" '"source": "en"} "source": "de"} '
     sed 's/}$/, "source": "x"}/' l.jsonl >s.jsonl
     status 3 'a record that has a source already is refused' clean --lang auto s.jsonl
-    like 'the message on a source says where' 's.jsonl: offset 0: .*source' err
+    like 'the message on a source says where' 's.jsonl: line 1, offset 0: .*source' err
 else
     skip 'languages of questions are found' 'built without CLD2 (libcld2-dev)'
 fi
@@ -152,12 +152,12 @@ echo 'A text.' >text.txt
 refused 3 'text beside conversations' 'text.txt: .*clean it apart' \
     'q.jsonl text.txt'
 { echo '{"text": "a"}'; sed 1q q.jsonl; } >late.jsonl
-refused 3 'a conversation behind a text' 'late.jsonl: offset 14: .*conversation' \
+refused 3 'a conversation behind a text' 'late.jsonl: line 2, offset 14: .*conversation' \
     late.jsonl
 wrong() { # WHAT WORDS RECORD
     { sed 1q q.jsonl; echo "$3"; } >bad.jsonl
     status 3 "$1 is refused" clean -o never bad.jsonl
-    like "the message on $1 says where" "bad.jsonl: offset [0-9]+: .*$2" err
+    like "the message on $1 says where" "bad.jsonl: line 2, offset [0-9]+: .*$2" err
     [ ! -e never ] || fail "$1 left a file"
 }
 wrong 'a record without messages' 'no messages and no prompt' '{"text": "a"}'

@@ -84,11 +84,11 @@ refused 'a first line that breaks off' 'bad: offset 21: '
 printf '{"retort":"docu' >bad
 ok 'a text that begins like documents is a text' tokenize -q -t "$tok" -o f.s bad
 sed 's/"source":"en"/"source":"xx"/' same.docs >bad
-refused 'an unknown source' 'bad: offset [0-9]+: "source"'
+refused 'an unknown source' 'bad: line 3, offset [0-9]+: "source"'
 sed 's/,"key":"[^"]*"//' same.docs >bad
-refused 'a document without a key' 'bad: offset [0-9]+: "key" is missing'
+refused 'a document without a key' 'bad: line 2, offset [0-9]+: "key" is missing'
 sed 's/"key":"./"key":"x/' same.docs >bad
-refused 'a key that is no hash' 'bad: offset [0-9]+: "key"'
+refused 'a key that is no hash' 'bad: line 2, offset [0-9]+: "key"'
 sed 's/"version":1/"version":2/' same.docs >bad
 refused 'another version' 'bad: .*version'
 sed 's/"sources":\[[^]]*\]/"more":0/' same.docs >bad

@@ -182,7 +182,7 @@ status 3 'held-out text without enough words is refused' run --exclude tiny docs
 like 'the message names that text' 'tiny: no text of 8 words' err
 echo '{"a": "x' >bad.jsonl
 status 3 'a damaged held-out record is refused' run --exclude bad.jsonl docs
-like 'the message names the record' 'bad.jsonl: offset 8: ' err
+like 'the message names the record' 'bad.jsonl: line 1, offset 8: ' err
 status 2 '--exclude-words 101 is refused' run --exclude held --exclude-words 101 docs
 status 2 '--exclude-report without --exclude is refused' run --exclude-report r docs
 status 2 '--exclude-words without --exclude is refused' run --exclude-words 12 docs

@@ -162,7 +162,7 @@ test_errors(void)
     write_file("bad.jsonl", damaged, sizeof damaged - 1);
     ok(run_file("bad.jsonl", &o, &sums, &e) < 0 && e.code == EX_INPUT,
         "a record without text is an error that is returned");
-    ok(strstr(e.msg, "bad.jsonl: offset 13") != NULL,
+    ok(strstr(e.msg, "bad.jsonl: line 2, offset 13") != NULL,
         "the error names file and offset");
     ok(seen.n == 2 && memcmp(seen.p, "a\n", 2) == 0,
         "documents before the error are put");

@@ -90,7 +90,7 @@ same 'the answer is the completion for a template without marks' one.dump two.du
 wrong() { # WHAT STATUS WORDS RECORD
     printf '%s\n%s\n' "$(sed 1q c.jsonl)" "$4" >bad.jsonl
     status "$2" "$1" tokenize -q -t m --chat bad.jsonl -o bad
-    like "the message about it says where: $1" "bad.jsonl: offset [0-9]*: .*$3" err
+    like "the message about it says where: $1" "bad.jsonl: line [0-9]+, offset [0-9]*: .*$3" err
 }
 wrong 'a record without messages is refused' 3 'no messages' '{"text": "a"}'
 wrong 'a conversation without an answer is refused' 3 'nothing to learn' \
@@ -102,7 +102,7 @@ wrong 'a prompt that is no text is refused' 3 'neither' \
     '{"prompt": 1, "completion": "a"}'
 status 3 'a conversation without --chat is refused' tokenize -q -t m c.jsonl -o t
 like 'the message on a conversation names --chat' \
-    'c.jsonl: offset 0: .*conversation, .*tokenize --chat' err
+    'c.jsonl: line 1, offset 0: .*conversation, .*tokenize --chat' err
 status 2 '--chat excludes --no-eos' tokenize -q -t m --chat --no-eos c.jsonl -o t
 status 2 '--template needs --chat' tokenize -q -t m --template x c.jsonl -o t
 like 'the message names --chat' '--chat' err

@@ -281,10 +281,10 @@ megabytes 80 'lists in lists' lists.jsonl
 like 'lists in lists are read' ' 1 documents' err
 lists "$deep" '[],' ']'
 megabytes 80 'lists without an end' lists.jsonl
-like 'lists without an end are refused' 'lists.jsonl: offset 8[0-9]*: neither a comma nor' err
+like 'lists without an end are refused' 'lists.jsonl: line 1, offset 8[0-9]*: neither a comma nor' err
 lists '' '[[' ']'
 megabytes 80 'lists that are too deep' lists.jsonl
-like 'lists that are too deep are refused' 'lists.jsonl: offset 2053: too many objects or arrays' err
+like 'lists that are too deep are refused' 'lists.jsonl: line 1, offset 2053: too many objects or arrays' err
 head -c 8000000 /dev/zero | LC_ALL=C tr '\0' '\377' >ff.txt
 megabytes 80 'bytes that are no UTF-8' ff.txt
 like 'bytes that are no UTF-8 are refused before they are repaired' 'ff.txt: offset 0: is not UTF-8, nor are 100' err

@@ -56,7 +56,7 @@ equal '--lang-field names the source' "$(cut -f 1,2 out | tr '\t\n' ': ')" \
     'source:documents a:1 b:1 all:2 '
 status 3 'a source that is not declared is refused' tokenize -q -t "$tok" --ids \
     --lang a,c --lang-field l dir/en.jsonl
-like 'the message names the source and its place' '^tokenize: dir/en.jsonl: offset 24: "b" is none' err
+like 'the message names the source and its place' '^tokenize: dir/en.jsonl: line 3, offset 24: "b" is none' err
 ok 'a folder is read' tokenize -q -t "$tok" --stats dir
 equal 'text files of a folder are sources' "$(cut -f 1,2 out | tr '\t\n' ': ')" \
     'source:documents README:1 de:1 en:2 all:4 '
@@ -91,7 +91,7 @@ like 'the message says where it is cut' '^tokenize: cut.txt.gz: offset [0-9]+( o
 bad_line() {
     printf '%b' "$2" >bad.jsonl
     status 3 "JSONL with $1 is refused" tokenize -q -t "$tok" --ids bad.jsonl
-    like "the message on $1 has the offset" "^tokenize: bad.jsonl: offset $3: $4" err
+    like "the message on $1 has the offset" "^tokenize: bad.jsonl: line [12], offset $3: $4" err
 }
 bad_line 'no object' '{"text":"a"}\n[1]\n' 13 'is no object'
 bad_line 'no text' '{"text":"a"}\n{"txt":"b"}\n' 13 'the record has no text'
@@ -112,7 +112,7 @@ like 'the message says where they are' '^tokenize: bytes.txt: offset 2: is not U
 printf '{"title":"t","n":1,"b\\u006fdy":"x","l":[]}\n' >field.jsonl
 status 3 'a record without the field is refused' tokenize -q -t "$tok" --ids field.jsonl
 like 'the message names --field and fields with text' \
-    'field\.jsonl: offset 0: .*"text".*--field.*"title", "body"' err
+    'field\.jsonl: line 1, offset 0: .*"text".*--field.*"title", "body"' err
 unlike 'the message names no other field' '"n"|"l"' err
 ok '--field names another field' tokenize -q -t "$tok" --ids --field body field.jsonl
 printf '{"n":1}\n' >field.jsonl
