@@ -95,3 +95,15 @@ text_fit(const char *s, size_t n, size_t columns)
     }
     return i;
 }
+
+int
+text_is_plain(const void *s, size_t n)
+{
+    const unsigned char *p = s;
+
+    for (size_t i = 0; i < n; i++)
+        if ((p[i] < 0x20 && p[i] != '\t' && p[i] != '\n' && p[i] != '\r') ||
+            p[i] == 0x7f)
+            return 0;
+    return 1;
+}

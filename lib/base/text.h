@@ -27,6 +27,10 @@ const char *text_show(char *out, size_t size, const char *s);
 /* text_show as an argument of printf: valid until the end of the block. */
 #define SHOWN(s) text_show((char[TEXT_SHOWN]){ 0 }, TEXT_SHOWN, (s))
 
+/* Could s[n] be a part of a text: is no byte a control character other than tab
+ * and the ends of lines? */
+int text_is_plain(const void *s, size_t n);
+
 /* How many bytes at the front of s[n], made by text_show, fit in `columns` of a
  * terminal.  Characters from U+1100 on count as two columns, so more bytes
  * might fit. */

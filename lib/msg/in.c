@@ -20,6 +20,7 @@
 #include "base/io.h"
 #include "base/profile.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "base/thread.h"
 
 #include <assert.h>
@@ -296,6 +297,11 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     if ((k = read_length(r, len8, e)) <= 0)
         return k;
     len = le_get(len8, 8);
+    if (m->at == 0 && text_is_plain(len8, 8))
+        return err_set(e, EX_INPUT,
+            "%s: is text, no stream of retort: tokenize -t MODEL makes tokens "
+            "of text, shard write keeps them, stream makes batches",
+            r->name);
     if (len > MSG_HEADER_MAX)
         return err_set(e, EX_INPUT,
             "%s: offset %" PRIu64 ": header of %" PRIu64

@@ -1,6 +1,7 @@
 /* manifest.json: see manifest.h and retort-shard(5) */
 #include "shard/manifest.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "shard/dir.h"
 #include "format/seekable.h"
 #include "shard/index.h"
@@ -430,6 +431,19 @@ manifest_is_ours(const char *dir, struct err *e)
     return r;
 }
 
+/* Is the file text, by its first bytes? */
+static int
+is_text_file(const char *path)
+{
+    char p[512];
+    FILE *f = fopen(path, "rb");
+    const size_t n = f != NULL ? fread(p, 1, sizeof p, f) : 0;
+
+    if (f != NULL)
+        fclose(f);
+    return n > 0 && text_is_plain(p, n);
+}
+
 int
 manifest_read(struct manifest *m, const char *dir, struct err *e)
 {
@@ -442,8 +456,15 @@ manifest_read(struct manifest *m, const char *dir, struct err *e)
     r = io_slurp(path, JS_MAX, &p, &n, e);
     if (r < 0) {
         if (io_is_dir(dir) && !io_exists(path))
-            err_set(e, EX_INPUT, "%s: no shard directory: %s is missing", dir,
-                SHARD_MANIFEST);
+            err_set(e, EX_INPUT,
+                "%s: no shard directory: %s is missing; of text, tokenize -t "
+                "MODEL %s | shard write -o DATA makes one",
+                dir, SHARD_MANIFEST, dir);
+        else if (is_text_file(dir))
+            err_set(e, EX_USAGE,
+                "%s: is text, no shard directory: tokenize -t MODEL %s | shard "
+                "write -o DATA makes one",
+                dir, dir);
         else if (io_exists(dir) && !io_is_dir(dir))
             err_set(e, EX_USAGE,
                 "%s: is a file, no shard directory; store a stream with shard "

@@ -551,6 +551,9 @@ test_text(void)
     ok(strcmp(text_show(out, sizeof out, "123456\344\270\255\033"),
            "123456...") == 0,
         "no character is cut");
+    ok(text_is_plain("A text,\r\n\tof \303\244.", 16) &&
+            !text_is_plain("a\033b", 3),
+        "a text has no control characters but tabs and ends of lines");
     ok(text_fit("abc", 3, 2) == 2 && text_fit("abc", 3, 9) == 3 &&
             text_fit("", 0, 9) == 0,
         "columns of ASCII");

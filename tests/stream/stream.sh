@@ -27,6 +27,15 @@ like 'the closing line' \
 status 2 'a file for a directory' stream -q a
 like 'says what to do' \
     '^stream: a: is a file, no shard directory; store a stream with shard write -o,' err
+printf 'Some words of a text.\n' >words.txt
+mkdir words
+cp words.txt words
+status 2 'a text for a directory' stream -q words.txt
+like 'says that it is text, and how tokens are made of it' \
+    '^stream: words.txt: is text, .*tokenize -t MODEL words.txt [|] shard write -o DATA' err
+status 3 'a folder of text for a directory' stream -q words
+like 'says how tokens are made of a folder' \
+    '^stream: words: no shard directory: manifest.json is missing; of text, tokenize -t MODEL words [|] shard' err
 ok 'an epoch is every token once' "$h" check a 1 natural d1
 below 'padding of best fit is small, percent' "$(value padding)" 0.5
 below 'sources off their share, rows' "$(value off)" 65

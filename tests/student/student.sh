@@ -12,6 +12,10 @@ distil() {
 
 first_and_last || exit 1
 
+echo 'Some words of a text.' >words.txt
+status 3 'a text is refused' student -q -m s0 -o none words.txt
+like 'the message says that it is text, and what makes tokens' \
+    '^student: words.txt: is text, .*tokenize -t MODEL' err
 # --- live and precomputed ---
 batches >b
 teacher -q -m teacher -o kd b || exit 1
