@@ -160,6 +160,7 @@ command_main(int argc, char **argv, const struct command *c, const char *about)
         prog_stop_after(a->max_time);
     mem_settle();
     rank_begin(&s);
+    rank_check_input(&s, *input);
     s.input = from = addr_of_rank(*input, s.ranks.rank);
     prepare(&s, from);
     start = clock_now();

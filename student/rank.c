@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 /* Refuse options that --stages does not allow. */
@@ -89,6 +91,21 @@ rank_begin(struct student *s)
     if (s->a->overlap && dist_overlap(&e) < 0)
         die_err(&e);
     note("%zu ranks, %zu of them on this node", g->n, dist_node()->n);
+}
+
+void
+rank_check_input(const struct student *s, const char *input)
+{
+    struct stat in, null;
+
+    if (s->ranks.rank == 0 || (input != NULL && strcmp(input, "-") != 0))
+        return;
+    if (fstat(STDIN_FILENO, &in) == 0 && stat("/dev/null", &null) == 0 &&
+        S_ISCHR(in.st_mode) && in.st_rdev == null.st_rdev)
+        die(EX_USAGE,
+            "ranks cannot share standard input, which mpirun gives to rank 0 "
+            "alone: name a file or shard directory, or start a pipeline for "
+            "each rank");
 }
 
 void

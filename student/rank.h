@@ -10,6 +10,9 @@ struct student;
 /* Join the other ranks, if a launcher has started this process.  Ranks other
  * than 0 print errors only, with their number. */
 void rank_begin(struct student *s);
+/* Die if this rank is to read standard input (input NULL or "-") and mpirun has
+ * given that to rank 0. */
+void rank_check_input(const struct student *s, const char *input);
 /* Write the logs of ranks.  Call it at the end. */
 void rank_end(struct student *s);
 /* Returns the path (malloc'd) of the newest checkpoint that rank 0 finds, and

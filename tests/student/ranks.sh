@@ -30,6 +30,10 @@ own='stream -q -B 4 -T 64 -s 7 --batches 8 \
     teacher -q -m teacher | student -q -j 1 -m s0 --lr 1e-3 --deterministic'
 ok 'mpirun starts one program of a pipeline' mpirun -n 2 sh -c "$own -o own"
 same_run 'stream --rank gives the bits of one stream' d1 own
+status 2 'one standard input for all ranks is refused' \
+    sh -c 'mpirun -n 2 student -q -j 1 -m s0 -o none <kd'
+like 'the message says what ranks cannot share' \
+    '^student\[1\]: ranks cannot share standard input' err
 stream -q -B 4 -T 64 -s 7 --batches 8 --rank 0/2 data | teacher -q -m teacher \
     -o kd0 || exit 1
 status 3 "another rank's rows are refused" over 2 other kd0
