@@ -48,6 +48,10 @@ ok 'one process makes one step' student -q -m s0 -o o1 --lr 1e-3 --steps 1 \
     --schedule constant kd
 ok '4 ranks make one step' over 4 o4 --steps 1 --schedule constant kd
 near_1e6 'a step of 4 ranks is that of one process within 1e-6' "$(apart o1 o4)"
+ok 'the same 4 ranks make it again' over 4 o4-again --steps 1 --schedule constant kd
+same_model 'as many ranks repeat a run to the byte' o4 o4-again
+status 1 'a step of 4 ranks has other last bits than that of one process' \
+    cmp -s o1/model.safetensors o4/model.safetensors
 ok '4 ranks train with a bf16 wire' mpirun -n 4 student -j 1 -m s0 -o w2 \
     --lr 1e-3 --wire bf16 --steps 1 --schedule constant kd
 like 'the cost of the wire is told' \
