@@ -92,6 +92,12 @@ BUILD := $(strip $(BUILD))
 $(foreach v,WORK TEACHER UDHR HELP BUILD,$(if $(word 2,$($v)),\
     $(error $v=$(strip $($v)): a path with spaces; name a link without)))
 
+# TEXT and HELD_OUT_TEXT are lists, so a path with a space is several that are
+# not there.
+$(foreach v,TEXT HELD_OUT_TEXT,$(foreach f,$($v),$(if $(wildcard $f),,$(error \
+    $v=$(strip $($v)): there is no file or folder $f$(if $(word 2,$($v)),; for a \
+    path with spaces name a link without)))))
+
 OUT   := $(WORK)/$(if $(SMOKE),smoke,full)
 
 # The teacher as an argument of programs, and the file whose time make compares.

@@ -176,6 +176,20 @@ sed -n 10,12p "$top/corpus/en.jsonl" >other/x.txt
 } >mine/a.txt
 status 2 'HELD_OUT_TEXT without TEXT is refused with status 2' recipe HELD_OUT_TEXT="$work/other"
 like 'the message says that HELD_OUT_TEXT goes with TEXT' 'HELD_OUT_TEXT.* goes with TEXT' err
+mkdir 'my text'
+status 2 'a TEXT with a space is refused with status 2' recipe TEACHER=smollm2-135m \
+    WORK="$work/never" TEXT="$work/mine $work/my text" all
+like 'the message says what to do about a space' \
+    "there is no file or folder $work/my; for a path with spaces name a link" err
+status 2 'a TEXT that is not there is refused with status 2' recipe TEACHER=smollm2-135m \
+    WORK="$work/never" TEXT="$work/nowhere" all
+like 'the message names the TEXT that is not there' \
+    "TEXT=$work/nowhere: there is no file or folder $work/nowhere[.]" err
+status 2 'a HELD_OUT_TEXT that is not there is refused with status 2' recipe \
+    TEACHER=smollm2-135m WORK="$work/never" TEXT="$work/mine" HELD_OUT_TEXT=nowhere all
+if [ -e never ]; then fail 'nothing is fetched for a TEXT that is not there'
+else pass 'nothing is fetched for a TEXT that is not there'; fi
+rmdir 'my text'
 alone() {
     recipe WORK="$work/alone" UDHR=none TEXT="$work/mine" "$@"
 }
