@@ -82,8 +82,6 @@ drafts_print(const struct eval *e, struct sheet *s)
     char *head;
     int width;
 
-    if (e->base == NONE)
-        return;
     base = &e->j[e->base];
     head = xasprintf("draft of %s", SHOWN(base->label));
     width = models_label_width(e->j, e->nj, 40);

@@ -22,7 +22,7 @@ struct draft draft_best(double accept, double cost);
 
 /* Append a table with two rows for each model but the base.  The first has the
  * cost by the bytes of weights that a token reads, the second by measured time;
- * each has draft_best of its cost.  Append nothing if e has no base. */
+ * each has draft_best of its cost.  e has a base. */
 void drafts_print(const struct eval *e, struct sheet *s);
 
 #endif

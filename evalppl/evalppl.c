@@ -32,7 +32,8 @@ static struct {
     const char *detail, *losses, *resume;
     size_t worst, c, stride, rows, threads;
     double temperature;
-    int protocol, format, per_source, compare, compute, spread, recorded;
+    int protocol, format, per_source, compare, compute, spread, drafts,
+        recorded;
 } a = { .c = CONTEXT, .temperature = 1.0 };
 
 static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
@@ -51,6 +52,8 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_FLAG(0, "spread", &a.spread,
         "report percentiles of KL and of the change in the probability of "
         "the next token"),
+    OPT_FLAG(0, "drafts", &a.drafts,
+        "report how much faster each model would make the base as its draft"),
     OPT_SIZE(0, "worst", &a.worst, 0, 1 << 24, "n",
         "report the n documents with the highest KL (without a base: the "
         "highest loss)"),
@@ -105,6 +108,7 @@ check_base(void)
     const char *needs = a.before != NULL ? "--before"
         : a.temperature != 1.0           ? "--temperature"
         : a.spread                       ? "--spread"
+        : a.drafts                       ? "--drafts"
                                          : NULL;
 
     if (bases > 1)
@@ -214,7 +218,8 @@ write_evaluation(struct eval *e)
 
     sheet_open(&s, &b, (enum format)a.format);
     eval_print(e, &s, a.per_source, a.compare);
-    drafts_print(e, &s);
+    if (a.drafts)
+        drafts_print(e, &s);
     if (a.spread)
         spread_print(e, &s, a.per_source);
     if (a.worst > 0)

@@ -6,7 +6,7 @@ s=$grad/tied-student t=$grad/tied-teacher
 for kind in docs batch; do
     "$BUILD/tests/evalppl/eval" "$grad/tied.safetensors" $kind $kind 2>/dev/null || exit 1
 done
-pair() { evalppl -q -m "S=$s" --base "T=$t" --format tsv "$@"; }
+pair() { evalppl -q -m "S=$s" --base "T=$t" --drafts --format tsv "$@"; }
 # accepted: source, acceptance and its error from the table of models in out
 accepted() {
     awk -F '\t' '
@@ -40,19 +40,21 @@ equal 'the cost by time is that of the speeds in the report' "$(awk -F '\t' '
     $2 == "time" { d = $3 * v["S"] / v["T"] - 1; print (d < 0.01 && d > -0.01) }' out)" 1
 
 # --- text and JSON ---
-ok 'the report as text has drafts' evalppl -q -m "S=$s" --base "T=$t" docs
+ok 'the report as text has drafts' evalppl -q --drafts -m "S=$s" --base "T=$t" docs
 like 'the text has a column of the acceptance in percent' ' accept % .*' out
 like 'the text has the acceptance and its error' '^S .* 38\.62 +2\.03 ' out
 like 'the text names the base of the drafts' '^draft of T +by +cost' out
 like 'the text has a row of a draft by bytes' '^S +bytes +0\.[0-9]+ +[0-9]+ +[0-9.]+$' out
-ok 'JSON has drafts' evalppl -q -m "S=$s" --base "T=$t" --format json docs
+ok 'JSON has drafts' evalppl -q --drafts -m "S=$s" --base "T=$t" --format json docs
 like 'JSON has the acceptance' '"accept": 0\.3862' out
 like 'JSON has the list of drafts' '"drafts": ' out
-ok 'a single model is reported' evalppl -q -m "S=$s" --format tsv docs
-equal 'a single model is no draft' "$(drafts)" ''
+ok 'a base is compared' evalppl -q -m "S=$s" --base "T=$t" --format tsv docs
+equal 'there are no drafts without --drafts' "$(drafts)" ''
+status 2 '--drafts without a base is refused' evalppl -q --drafts -m "S=$s" docs
+like 'the message says that drafts need a base' '--drafts compares with a base' err
 
 # --- an untied embedding is not read whole by a token ---
-ok 'an untied model is a draft' evalppl -q -m "S=$grad/untied-student" \
+ok 'an untied model is a draft' evalppl -q --drafts -m "S=$grad/untied-student" \
     --base "T=$grad/untied-teacher" --format tsv docs
 equal 'the embedding of an untied model does not count' "$(by_bytes $((61 * 16)))" 1
 
@@ -60,7 +62,7 @@ equal 'the embedding of an untied model does not count' "$(by_bytes $((61 * 16))
 ok 'a teacher adds its states to a stream' teacher -q -m "$t" --dtype f32 -o said batch
 pair batch >out
 accepted >want
-ok 'a recorded teacher accepts drafts' evalppl -q -m "S=$s" --recorded --format tsv said
+ok 'a recorded teacher accepts drafts' evalppl -q --drafts -m "S=$s" --recorded --format tsv said
 accepted | grep -v '^(all)	1\.00000000' >got
 same "the acceptance is the same by the teacher's states" want got
 equal 'a recorded teacher has no cost' "$(drafts | cut -f 3- | sort -u | tr '\t' ' ')" '- 0 -'

@@ -38,7 +38,7 @@ equal 'the file has the perplexity of the text' "$(awk -F '\t' '$1 == "S" && $2 
     printf "%.4f", $8 }' f)" "$ppl"
 for format in tsv json; do
     ok "evalppl writes all lists as $format" evalppl -q -m "S=$s" \
-        --base "T=$t" --per-source --compare --spread --worst 3 \
+        --base "T=$t" --per-source --compare --spread --drafts --worst 3 \
         --temperature 2 --format $format -o all.$format docs
 done
 agrees all.json all.tsv models differences drafts spread worst

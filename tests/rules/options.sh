@@ -98,7 +98,7 @@ most() {
 }
 most 27 tokenize
 most 25 teacher
-most 23 evalppl
+most 24 evalppl
 most 64 student
 distinct=$(cut -f 1 options | sort -u | grep -c '')
 if [ "$distinct" -le 287 ]; then
