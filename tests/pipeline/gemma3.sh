@@ -245,6 +245,10 @@ equal 'bits a byte of a language are computed' "$(awk '$1 == "de" { print $2, $3
     '1.500 1.000 0.500 3.5'
 equal 'bits a byte of all languages are computed' "$(awk '$1 == "all" { print $2, $3, $4, $5 }' out)" \
     '1.000 0.500 0.500 6.9'
+sed 's/0.2	3.5	de/-	-	de/' eval.tsv >one.tsv
+ok 'bits-a-byte takes a source of one document' "$top/scripts/bits-a-byte" stats one.tsv a b
+equal 'a source of one document has no standard error' \
+    "$(awk '$1 == "de" { print $4, $5 }' out)" '0.500 -'
 status 1 'a model that was not judged is refused' "$top/scripts/bits-a-byte" stats \
     eval.tsv a c
 done_testing
