@@ -57,6 +57,7 @@ run_card_write(const struct student *s, struct err *e)
         .teacher = s->feed.taught ? s->feed.head_hash : NULL,
         .tag = s->feed.taught ? "distillation" : NULL,
         .relation = s->t.adapter != NULL ? "adapter" : "finetune",
+        .adapted = s->t.adapter != NULL ? adapter_params(s->t.adapter) : 0,
         .options = s->changes };
     int r;
 

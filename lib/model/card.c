@@ -339,9 +339,7 @@ add_front_matter(struct buf *b, const struct card *c, json_t *fields)
     buf_addf(b,
         "library_name: \"%s\"\n"
         "pipeline_tag: \"text-generation\"\n---\n",
-        c->relation != NULL && strcmp(c->relation, "adapter") == 0
-            ? "peft"
-            : "transformers");
+        c->adapted > 0 ? "peft" : "transformers");
 }
 
 char *
@@ -378,6 +376,31 @@ add_pairs(struct buf *b, const char *lines, const char *before,
     }
 }
 
+/* Append how to load an adapter: with its base, which is named as the hub does,
+ * or by the last component of its path. */
+static void
+add_load_adapter(struct buf *b, const char *from, const char *name)
+{
+    char *base = cached_id(from);
+
+    if (base == NULL)
+        base = card_name(from);
+    buf_adds(b,
+        "\n```python\nfrom peft import PeftModel\nfrom transformers import "
+        "AutoModelForCausalLM, AutoTokenizer\n\n");
+    if (gguf_is_name(from)) {
+        buf_addf(b, "# the folder that `convert %s BASE` writes\n", base);
+        free(base);
+        base = xstrdup("BASE");
+    }
+    buf_addf(b,
+        "base = AutoModelForCausalLM.from_pretrained(\"%s\")\n"
+        "model = PeftModel.from_pretrained(base, \"%s\")\n"
+        "tokenizer = AutoTokenizer.from_pretrained(\"%s\")\n```\n",
+        base, name, base);
+    free(base);
+}
+
 static void
 add_load(struct buf *b, const struct model *m, const char *name)
 {
@@ -402,8 +425,13 @@ add_body(struct buf *b, const struct card *c, const struct model *m,
     json_t *value;
     size_t i;
 
-    buf_addf(b, "\n# %s\n\n%s wrote this model of %zu parameters.\n", name,
-        c->by, model_params(m));
+    buf_addf(b, "\n# %s\n\n%s wrote this %s of %zu parameters.\n", name, c->by,
+        c->adapted > 0 ? "adapter" : "model",
+        c->adapted > 0 ? c->adapted : model_params(m));
+    if (c->adapted > 0)
+        buf_addf(b,
+            "It is no model by itself: it changes `%s`, which has %zu.\n",
+            parent, model_params(m));
     buf_addf(b, "\n- parent: `%s`, XXH3-128 `%s`\n", parent, hash);
     free(parent);
     if (c->teacher != NULL && *c->teacher != '\0')
@@ -419,7 +447,10 @@ add_body(struct buf *b, const struct card *c, const struct model *m,
         buf_adds(b, "\n| score | value |\n|---|---|\n");
         add_pairs(b, c->scores, "| ", " | ", " |\n");
     }
-    add_load(b, m, name);
+    if (c->adapted > 0)
+        add_load_adapter(b, c->from, name);
+    else
+        add_load(b, m, name);
 }
 
 static void

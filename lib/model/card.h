@@ -22,8 +22,9 @@ struct card {
                            * wrote texts that it learnt */
     const char *tag;      /* "pruned", "distillation" */
     const char *relation; /* base_model_relation of the hub: "finetune" */
-    const char *options;  /* lines of opt_changes */
-    const char *scores;   /* lines "name<tab>value" */
+    size_t adapted;      /* parameters, if it is an adapter of `from`; else 0 */
+    const char *options; /* lines of opt_changes */
+    const char *scores;  /* lines "name<tab>value" */
 };
 
 /*

@@ -30,6 +30,13 @@ like 'the configuration says the dropout' '"lora_dropout": 0.1' \
     whole/adapter_config.json
 like 'the card says that PEFT loads the adapter' '^library_name: "peft"' \
     whole/README.md
+like 'the card says what an adapter is' \
+    '^It is no model by itself: it changes .base., which has [0-9]+' whole/README.md
+equal 'the card loads the base, and the adapter with it' \
+    "$(sed -n '/^```python/,/^```$/p' whole/README.md | grep from_pretrained)" \
+    'base = AutoModelForCausalLM.from_pretrained("base")
+model = PeftModel.from_pretrained(base, "whole")
+tokenizer = AutoTokenizer.from_pretrained("base")'
 if awk 'NR == 2 { first = $4 } END { exit !($4 < first - 0.1) }' \
     whole/metrics.tsv; then pass 'the loss falls'; else fail 'the loss falls'; fi
 status 3 'an adapter is refused as a model' evalppl -m whole one
