@@ -10,6 +10,7 @@
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "gen/chat.h"
+#include "gen/defaults.h"
 #include "model/forward_kv.h"
 #include "text/unicode.h"
 #include "train/plan.h"
@@ -23,6 +24,7 @@
 
 struct chat_args {
     struct common how;
+    struct sampling given; /* options; else a model's own, see defaults.h */
     const char *model, *against, *template, *system;
     size_t length, cache;
 };
@@ -81,6 +83,21 @@ speaker_engine(struct speaker *s, const struct chat_args *a, struct pool *pool)
     return g;
 }
 
+/* Set *how by the options and, where they are silent, by the model's file. */
+static void
+read_sampling(struct sampling *how, const char *path, const struct chat_args *a)
+{
+    struct sampling usual;
+    struct err e;
+
+    *how = a->given;
+    if (defaults_read(&usual, DEFAULTS_CHAT, path, &e) < 0)
+        die_err(&e);
+    defaults_fill(how, &usual);
+    if (sampling_check(how, SIZE_MAX, &e) < 0)
+        die(EX_USAGE, "--%s", e.msg);
+}
+
 static void
 open_speaker(struct speaker *s, const char *path, const struct chat_args *a)
 {
@@ -94,14 +111,14 @@ open_speaker(struct speaker *s, const char *path, const struct chat_args *a)
         die_err(&e);
     if (tok_warning(s->tok))
         warn("%s: %s", path, tok_warning(s->tok));
+    read_sampling(&s->params.how, path, a);
     common_open(&s->m, path, path == a->model ? a->how.adapter : NULL);
     if (tok_fit(s->tok, path, s->m.c.V, NULL, &e) < 0)
         die_err(&e);
     s->scratch = tok_scratch_new(s->tok);
-    s->params = (struct gen_params){ .n = 1,
-        .seed = a->how.seed,
-        .how = a->how.how,
-        .hide_special = 1 };
+    s->params.n = 1;
+    s->params.seed = a->how.seed;
+    s->params.hide_special = 1;
 }
 
 /* Begin a new conversation. */
@@ -340,7 +357,9 @@ talk(struct speaker *s, size_t speakers, const struct chat_args *a)
 int
 chat_main(int argc, char **argv)
 {
-    static struct chat_args a = { .how = COMMON_DEFAULTS, .length = 512 };
+    static struct chat_args a = { .how = COMMON_DEFAULTS,
+        .given = SAMPLING_OPEN,
+        .length = 512 };
     const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
                                        "continue prompts with this model"),
         OPT_STR(0, "against", &a.against, "model",
@@ -351,8 +370,10 @@ chat_main(int argc, char **argv)
             "chat template (default: the model's)"),
         OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
             "end a text after this many tokens"),
-        MODEL_OPTIONS(&a.how), COMMON_OPTIONS(&a.how),
-        SAMPLING_OPTIONS(&a.how.how),
+        MODEL_OPTIONS(&a.how),
+        COMMON_OPTIONS_OF(&a.how, &a.given, " (default: the model's, else 0.7)",
+            " (default: the model's, else 0.95)"),
+        SAMPLING_OPTIONS_OF(&a.given, " (default: the model's)"),
         OPT_SIZE(0, "cache", &a.cache, 0, 1e15, "bytes",
             "memory for keys and values (0: as much as the texts need)"),
         OPT_END };

@@ -25,12 +25,15 @@ struct common {
     {                                           \
         .how = SAMPLING_DEFAULTS, .guesses = 4, \
     }
-#define COMMON_OPTIONS(c)                                                    \
-    OPT_REAL(0, "temperature", &(c)->how.temperature, 0, 1000, "T",          \
-        "temperature of the softmax (0: take the most probable token)"),     \
-        OPT_REAL(0, "top-p", &(c)->how.top_p, 1e-6, 1, "p",                  \
+/* s: the values of the samplers; t, p: what to add to the help of --temperature
+ * and --top-p where these values have no default. */
+#define COMMON_OPTIONS(c) COMMON_OPTIONS_OF(c, &(c)->how, "", "")
+#define COMMON_OPTIONS_OF(c, s, t, p)                                        \
+    OPT_REAL(0, "temperature", &(s)->temperature, 0, 1000, "T",              \
+        "temperature of the softmax (0: take the most probable token)" t),   \
+        OPT_REAL(0, "top-p", &(s)->top_p, 1e-6, 1, "p",                      \
             "draw from the fewest most probable tokens whose probabilities " \
-            "sum to p or more"),                                             \
+            "sum to p or more" p),                                           \
         OPT_SIZE('s', "seed", &(c)->seed, 0, 1e18, "seed",                   \
             "seed of the random numbers"),                                   \
         OPT_SIZE('j', "threads", &(c)->threads, 0, 4096, "threads",          \
@@ -52,18 +55,20 @@ struct common {
             "fewer steps for the same text"),                           \
         OPT_SIZE(0, "guesses", &(c)->guesses, 1, 64, "tokens",          \
             "tokens that the draft guesses in a step")
-/* Further options of generate run and generate chat. */
-#define SAMPLING_OPTIONS(s)                                                 \
+/* Further options of generate run and generate chat; d: what to add to the help
+ * of those that may have no default. */
+#define SAMPLING_OPTIONS(s) SAMPLING_OPTIONS_OF(s, "")
+#define SAMPLING_OPTIONS_OF(s, d)                                           \
     OPT_SIZE(0, "top-k", &(s)->top_k, 0, 1e9, "tokens",                     \
-        "draw from this many most probable tokens (0: all)"),               \
+        "draw from this many most probable tokens (0: all)" d),             \
         OPT_REAL(0, "min-p", &(s)->min_p, 0, 1, "p",                        \
             "draw from tokens at least p times as probable as the most "    \
-            "probable one"),                                                \
+            "probable one" d),                                              \
         OPT_REAL(0, "typical-p", &(s)->typical, 1e-6, 1, "p",               \
             "draw from the fewest tokens of typical probability whose "     \
-            "probabilities sum to p or more"),                              \
+            "probabilities sum to p or more" d),                            \
         OPT_REAL(0, "repetition-penalty", &(s)->repetition, 0.01, 100, "r", \
-            "divide the logits of tokens that came before by r"),           \
+            "divide the logits of tokens that came before by r" d),         \
         OPT_REAL(0, "presence-penalty", &(s)->presence, -100, 100, "x",     \
             "subtract x from the logits of tokens that the text has"),      \
         OPT_REAL(0, "frequency-penalty", &(s)->frequency, -100, 100, "x",   \

@@ -177,13 +177,12 @@ read_params(struct request *q, const json_t *j, const struct request_bounds *b,
 {
     static const struct gen_params defaults = { .most = 16,
         .n = 1,
-        .how = SAMPLING_DEFAULTS,
         .hide_special = 1 };
     const json_t *seed = json_object_get(j, "seed");
     struct err e;
 
     params_copy(&q->params, &defaults);
-    q->params.how.temperature = 1.0;
+    q->params.how = b->how;
     if (q->chat)
         q->params.most = SIZE_MAX; /* as many as fit into the context */
     q->has_seed = seed != NULL && !json_is_null(seed);

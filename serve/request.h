@@ -29,6 +29,7 @@ struct request_bounds {
     const struct tokenizer *tok;
     struct tok_scratch *scratch;
     const struct chat *chat; /* NULL: the model has no template */
+    struct sampling how;     /* values of members that are missing */
     size_t V;                /* number of the model's ids */
     size_t context;          /* limit of tokens of a prompt with its text */
     size_t texts;            /* limit of texts of a request */

@@ -7,6 +7,7 @@
 #include "cli/prog.h"
 #include "dist/dist.h"
 #include "format/ckpt.h"
+#include "gen/defaults.h"
 #include "model/adapter_file.h"
 #include "model/compute.h"
 #include "model/forward_kv.h"
@@ -180,13 +181,18 @@ fill_api(struct server *s, const struct serve_args *a)
 {
     const struct queue_bounds b = { a->at_once + a->queue, a->buffers };
     struct api *api = &s->api;
+    struct sampling how;
+    struct err e;
 
+    if (defaults_read(&how, DEFAULTS_SERVE, a->model, &e) < 0)
+        die_err(&e);
     api->bounds = (struct request_bounds){ .model = a->name != NULL
             ? a->name
             : model_name(a->model),
         .tok = s->tok,
         .chat = s->chat,
         .scratch = tok_scratch_new(s->tok),
+        .how = how,
         .V = s->m.c.V,
         .context = s->limits.longest,
         .texts = a->texts < b.texts ? a->texts : b.texts };

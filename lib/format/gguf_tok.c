@@ -1,5 +1,6 @@
 /* The tokenizer inside a GGUF; see gguf_tok.h. */
 #include "format/gguf_tok.h"
+#include "format/gguf_sampling.h"
 
 #include "format/gguf_spm.h"
 #include "format/names.h"
@@ -692,7 +693,8 @@ gguf_generation_config(const struct gguf *g, struct err *e)
 {
     json_t *j = json_pack("{s:b}", "_from_model_config", 1);
 
-    if (add_specials(j, g, 1, e) < 0 || add_template_ends(j, g, e) < 0) {
+    if (add_specials(j, g, 1, e) < 0 || add_template_ends(j, g, e) < 0 ||
+        gguf_sampling(j, g, e) < 0) {
         json_decref(j);
         return NULL;
     }

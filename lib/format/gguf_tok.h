@@ -38,7 +38,8 @@ json_t *gguf_tokenizer_config(const struct gguf *g, struct err *e);
 json_t *gguf_special_tokens(const struct gguf *g, struct err *e);
 
 /* generation_config.json: {"bos_token_id": 1, ...}; eos_token_id is a list if
- * the file names an end of turn or of message besides EOS. */
+ * the file names an end of turn or of message besides EOS.  The members of
+ * gguf_sampling.h follow. */
 json_t *gguf_generation_config(const struct gguf *g, struct err *e);
 
 /* gguf_special: the JSON member and the GGUF key of each special token, such as

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/gguf_file.h"
+#include "format/gguf_sampling.h"
 #include "format/gguf_tok.h"
 #include "format/gguf_tok_write.h"
 #include "format/json.h"
@@ -481,28 +482,45 @@ copy_metadata(const char *from, struct gguf_out *o, struct err *e)
     return 0;
 }
 
-/* Set *ends to a list of the ids that end a text: those of c, then those in
- * generation_config.json of folder dir (NULL: no folder). */
-static int
-list_ends(const struct config *c, const char *dir, json_t **ends, struct err *e)
+json_t *
+generation_config(const char *from, struct err *e)
 {
-    char *path = dir ? xasprintf("%s/generation_config.json", dir) : NULL;
-    json_t *gen = NULL, *ids;
-    int r = 0;
+    struct gguf_file f;
+    json_t *j;
+    char *path;
 
-    *ends = json_array();
+    if (io_is_dir(from)) {
+        path = xasprintf("%s/generation_config.json", from);
+        j = io_exists(path) ? js_load(path, JS_MAX, e) : json_object();
+        free(path);
+        return j;
+    }
+    if (gguf_open_metadata(&f, from, e) < 0)
+        return NULL;
+    j = json_object();
+    if (gguf_sampling(j, &f.g, e) < 0) {
+        err_prefix(e, "%s", from);
+        json_decref(j);
+        j = NULL;
+    }
+    gguf_close(&f);
+    return j;
+}
+
+/* A list of the ids that end a text: those of c, then those in gen, a
+ * generation_config.json or NULL. */
+static json_t *
+list_ends(const struct config *c, const json_t *gen)
+{
+    json_t *ids = json_object_get(gen, "eos_token_id"), *ends = json_array();
+
     for (size_t i = 0; i < c->neos; i++)
-        json_array_append_new(*ends, json_integer(c->eos[i]));
-    if (path && io_exists(path) && !(gen = js_load(path, JS_MAX, e)))
-        r = -1;
-    ids = json_object_get(gen, "eos_token_id");
+        json_array_append_new(ends, json_integer(c->eos[i]));
     if (json_is_array(ids))
-        json_array_extend(*ends, ids);
+        json_array_extend(ends, ids);
     else if (ids)
-        json_array_append(*ends, ids);
-    json_decref(gen);
-    free(path);
-    return r;
+        json_array_append(ends, ids);
+    return ends;
 }
 
 int
@@ -515,12 +533,13 @@ tokenizer_to_gguf(const char *from, const struct config *c, struct gguf_out *o,
                                [GGUF_PAD] = c->pad },
         NULL };
     char *file = from ? xasprintf("%s/%s", from, files[0]) : NULL;
-    json_t *tok = NULL, *config = NULL, *ends;
+    json_t *tok = NULL, *config = NULL, *gen = NULL, *ends = NULL;
     int r = -1;
 
-    if (list_ends(c, from && io_is_dir(from) ? from : NULL, &ends, e) < 0)
+    if (from && io_is_dir(from) && !(gen = generation_config(from, e)))
         goto done;
-    id.ends = ends;
+    id.ends = ends = list_ends(c, gen);
+    gguf_out_sampling(o, gen);
     if (!from) {
         gguf_out_str(o, "tokenizer.ggml.model", "none", 4);
         gguf_out_ids(o, &id, c->V);
@@ -540,6 +559,7 @@ tokenizer_to_gguf(const char *from, const struct config *c, struct gguf_out *o,
     }
 done:
     json_decref(ends);
+    json_decref(gen);
     json_decref(tok);
     json_decref(config);
     free(file);

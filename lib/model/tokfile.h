@@ -22,12 +22,17 @@ int tokenizer_copy(const char *from, const char *dir, struct err *e);
  * chat templates and special tokens of separate files added.  The caller frees
  * it.  NULL and *e. */
 json_t *tokenizer_config(const char *from, struct err *e);
+/* Load the generation_config.json of a model directory, {} if missing; of a
+ * .gguf, the members about sampling alone (gguf_sampling.h).  The caller frees
+ * it.  NULL and *e. */
+json_t *generation_config(const char *from, struct err *e);
 /* Does that model directory or .gguf have a tokenizer?  1, 0, or -1 and *e. */
 int tokenizer_is_there(const char *from, struct err *e);
 /* Write the tokenizer of `from` as metadata of a GGUF for configuration c.  If
  * `from` is a .gguf, its metadata about the tokenizer and about the model's
- * origin (general.*) are copied.  from NULL: write that there is no
- * tokenizer. */
+ * origin and sampling (general.*) are copied.  If it is a directory, sampling
+ * is written as its generation_config.json says.  from NULL: write that there
+ * is no tokenizer. */
 int tokenizer_to_gguf(const char *from, const struct config *c,
     struct gguf_out *o, struct err *e);
 

@@ -34,6 +34,7 @@ open_api(void)
     snprintf(path, sizeof path, "%s/tests/golden/gguf/chat.gguf",
         top ? top : ".");
     api.bounds = (struct request_bounds){ .model = "m",
+        .how = SAMPLING_DEFAULTS,
         .tok = tok_open(path, &e),
         .chat = chat_open(path, NULL, &e),
         .V = V,

@@ -3,7 +3,7 @@
 . "${0%/*}/../lib/lib.sh"
 
 m=$top/tests/golden/gguf/f32-hf
-talk() { generate chat -q -m "$m" "$@"; }
+talk() { generate chat -q -m "$m" --temperature 0 "$@"; }
 
 # --- what the model reads and writes ---
 echo '{{ messages[-1].content }}' >last.jinja
@@ -22,6 +22,42 @@ ok 'chat draws it again' talk --template last.jinja -n 12 --temperature 2 -s 7 -
 same 'a seed has the same answers' out drawn
 status 1 'a temperature makes other answers' cmp -s drawn want
 
+# --- how answers are drawn where no option says it ---
+# says FILE JSON: a model whose generation_config.json says JSON besides ids
+says() {
+    cp -r "$m" "$1"
+    printf '{"bos_token_id": 1, "eos_token_id": 2, %s}' "$2" \
+        >"$1/generation_config.json"
+}
+usual() { generate chat -q --template last.jinja -n 12 "$@" <q2; }
+cat answer answer >want
+says still '"do_sample": false, "temperature": 0.6'
+says hot '"do_sample": true, "temperature": 2.0'
+ok 'a chat asks a model that is greedy' usual -m still
+same 'do_sample false takes the most probable tokens' out want
+ok 'a chat draws at 2 from all tokens' usual -m "$m" -s 7 --temperature 2 --top-p 1
+cp out wide
+ok 'a chat asks a model that says a temperature' usual -m hot -s 7
+same "the model's temperature is that of the option" out wide
+ok 'a chat asks a model that says nothing' usual -m "$m" -s 7
+cp out mild
+ok 'a chat is told what is usual' usual -m "$m" -s 7 --temperature 0.7 \
+    --top-p 0.95
+same 'a chat has 0.7 and 0.95 where the model says nothing' mild out
+ok 'a greedy model becomes a GGUF' convert -q still still.gguf
+ok 'and a chat asks that' usual -m still.gguf
+same 'a GGUF is greedy as its model is' out want
+ok 'a GGUF becomes a directory' convert -q still.gguf stiller
+like 'a directory keeps do_sample' '"do_sample": *false' \
+    stiller/generation_config.json
+ok 'a GGUF of sampled texts is written' convert -q hot hot.gguf
+ok 'and read' convert -q hot.gguf hotter
+like 'a directory keeps the temperature' '"temperature": *2' \
+    hotter/generation_config.json
+says bad '"top_p": "wide"'
+status 3 'a wrong value of a model is refused' usual -m bad
+like 'the message names file and member' 'bad: generation_config.json: top_p' err
+
 # --- the conversation ---
 # a template that refuses tells what it got
 cat >tell.jinja <<'END'
@@ -38,18 +74,18 @@ like "the system's message comes first" 'got s4 u2 a[0-9]* u3' err
 printf 'ab\n/new\nabc\n/new\nab\n' >q4
 ok 'a line /new begins a new conversation' talk --template tell.jinja -n 4 <q4
 equal 'a line /new has no answer' "$(generate chat -m "$m" --template tell.jinja \
-    -n 4 <q4 2>&1 >/dev/null | grep -c '3 questions\|[3] questions')" 1
+    --temperature 0 -n 4 <q4 2>&1 >/dev/null | grep -c '3 questions\|[3] questions')" 1
 status 3 'a conversation that is too long is refused' \
     talk --template last.jinja <<END
 $(seq -s ' ' 1 400)
 END
 like 'the message says how to go on' '/new' err
 ok 'an answer that fills the positions ends there' generate chat -m "$m" \
-    --template last.jinja -n 1000 <q
+    --temperature 0 --template last.jinja -n 1000 <q
 like 'a note says that the positions are filled' \
     'no room.* 128 positions.*/new' err
 ok 'an answer that -n ends has no such note' generate chat -m "$m" \
-    --template last.jinja -n 12 <q
+    --temperature 0 --template last.jinja -n 12 <q
 unlike 'the note is about positions alone' 'positions' err
 # --- two models ---
 ok 'two models answer' talk --template last.jinja --against "$m" -n 12 <q
@@ -78,13 +114,13 @@ sed -i 's/"max_position_embeddings": 128/"max_position_embeddings": 4000000/' \
     endless/config.json
 echo '{{ messages|map(attribute="content")|join(" ") }}' >all.jinja
 { seq -s ' ' 1 200; echo and; echo so; } >q5
-ok 'a conversation of three turns is answered' generate chat -v -m endless \
+ok 'a conversation of three turns is answered' generate chat -v -m endless --temperature 0 \
     --template all.jinja -n 4 <q5
 equal 'earlier turns come from the cache' "$(sed -n \
     's/.* \([0-9]*\) of [0-9]* tokens of prompts .*/\1/p' err |
     awk '{ print ($1 > 0) }')" 1
 mkfifo in
-generate chat -q -m endless --template last.jinja -n 1000000 \
+generate chat -q -m endless --temperature 0 --template last.jinja -n 1000000 \
     --cache 200M <in >said 2>told &
 pid=$!
 exec 3>in
