@@ -40,6 +40,8 @@ struct exchange {
     struct http *h;
     struct MHD_Connection *con;
     enum api_path path;
+    int options;      /* 1: the method is OPTIONS */
+    const char *cors; /* the request's origin, if --origin lists it; or NULL */
     struct buf body;
     size_t held; /* bytes of body that count as held, see queue.h */
     struct reading reading;
@@ -70,13 +72,30 @@ http_wake(struct call *c)
 
 /* --- answers --- */
 
+static const char *
+allowed_methods(const struct exchange *x)
+{
+    return api_is_post(x->path) ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
+}
+
+/* Let a browser give the answer to the pages of an origin. */
+static void
+allow_page(struct MHD_Response *r, const char *origin)
+{
+    MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
+    MHD_add_response_header(r, "Access-Control-Expose-Headers",
+        "Retry-After, x-should-retry");
+    MHD_add_response_header(r, "Vary", "Origin");
+}
+
 static enum MHD_Result
 send_response(struct MHD_Connection *con, struct exchange *x, int status,
     struct MHD_Response *r, const char *type)
 {
     enum MHD_Result sent;
 
-    MHD_add_response_header(r, "Content-Type", type);
+    if (type != NULL)
+        MHD_add_response_header(r, "Content-Type", type);
     if (status == 429)
         MHD_add_response_header(r, "Retry-After", "1");
     /* without this header OpenAI's clients send the request twice more */
@@ -85,8 +104,9 @@ send_response(struct MHD_Connection *con, struct exchange *x, int status,
     if (status == 401)
         MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
     if (status == 405)
-        MHD_add_response_header(r, "Allow",
-            api_is_post(x->path) ? "POST" : "GET");
+        MHD_add_response_header(r, "Allow", allowed_methods(x));
+    if (x->cors != NULL)
+        allow_page(r, x->cors);
     if (queue_drains(x->h->api->queue))
         MHD_add_response_header(r, "Connection", "close");
     sent = MHD_queue_response(con, (unsigned)status, r);
@@ -116,6 +136,30 @@ send_refusal(struct MHD_Connection *con, struct exchange *x)
 
     reply_error(&body, &x->why);
     return send_body(con, x, x->why.status, &body, "application/json");
+}
+
+/* Answer OPTIONS: which methods a path takes and, for pages of a listed origin,
+ * which headers: all that their browser asks for, of which this server reads
+ * only the key's. */
+static enum MHD_Result
+send_options(struct MHD_Connection *con, struct exchange *x)
+{
+    struct MHD_Response *r =
+        MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    const char *headers = MHD_lookup_connection_value(con, MHD_HEADER_KIND,
+        "Access-Control-Request-Headers");
+
+    if (r == NULL)
+        return MHD_NO;
+    MHD_add_response_header(r, "Allow", allowed_methods(x));
+    if (x->cors != NULL) {
+        MHD_add_response_header(r, "Access-Control-Allow-Methods",
+            allowed_methods(x));
+        MHD_add_response_header(r, "Access-Control-Allow-Headers",
+            headers != NULL ? headers : "Authorization, Content-Type");
+        MHD_add_response_header(r, "Access-Control-Max-Age", "600");
+    }
+    return send_response(con, x, 204, r, NULL);
 }
 
 /* Tell libmicrohttpd to leave the connection alone until the engine's thread
@@ -245,6 +289,8 @@ check_origin(struct MHD_Connection *con, struct exchange *x,
         MHD_lookup_connection_value(con, MHD_HEADER_KIND, "Origin");
     struct hosts host = { NULL, 0 };
 
+    if (origin != NULL)
+        x->cors = origin_listed(origin, x->h->o.origins, x->h->o.norigins);
     MHD_get_connection_values(con, MHD_HEADER_KIND, add_host, &host);
     if (host.n > 1 || (host.n == 0 && strcmp(version, "HTTP/1.0") != 0))
         refuse(&x->why, 400, NULL, NULL, "Send one header Host.");
@@ -255,11 +301,11 @@ check_origin(struct MHD_Connection *con, struct exchange *x,
             "The host %s is not this server's: ask for localhost, or start the "
             "server with --key-file.",
             host.first);
-    else if (origin != NULL && !origin_takes(origin, own))
+    else if (origin != NULL && x->cors == NULL && !origin_takes(origin, own))
         refuse(&x->why, 403, NULL, NULL,
             "Pages of the origin %s may not ask: start the server with "
-            "--key-file.",
-            origin);
+            "--origin %s or --key-file.",
+            origin, origin);
 }
 
 /* Check path, method and key of a request, whose body has not come yet.  Set
@@ -272,8 +318,11 @@ check_head(struct MHD_Connection *con, struct exchange *x, const char *path,
     const int post = strcmp(method, "POST") == 0;
     const int get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 
+    x->options = strcmp(method, "OPTIONS") == 0;
     if (x->path == API_NOWHERE)
         refuse(&x->why, 404, NULL, NULL, "There is nothing at %s.", path);
+    else if (x->options) /* browsers send it without the key */
+        return;
     else if (!(api_is_post(x->path) ? post : get))
         refuse(&x->why, 405, NULL, NULL, "%s needs %s, not %s.", path,
             api_is_post(x->path) ? "POST" : "GET", method);
@@ -341,6 +390,8 @@ answer_request(struct MHD_Connection *con, struct exchange *x, const char *path)
 
     if (x->why.status != 0)
         return send_refusal(con, x);
+    if (x->options)
+        return send_options(con, x);
     if (!x->reads && api_is_post(x->path))
         return read_request(con, x);
     if (x->reads)

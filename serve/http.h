@@ -16,6 +16,8 @@ struct http_options {
     size_t body;             /* largest body of a request, bytes */
     size_t connections;      /* largest number of open connections */
     double idle; /* seconds after which a silent connection is closed */
+    char *const *origins; /* [norigins] whose pages may ask, see origin.h */
+    size_t norigins;
 };
 /* Listen, and answer requests by *api, which must outlive the server.  NULL and
  * *e. */

@@ -78,3 +78,24 @@ origin_takes(const char *origin, const char *own)
 
     return host != NULL && origin_takes_host(host + 3, own);
 }
+
+int
+origin_is_one(const char *text)
+{
+    const char *host = strstr(text, "://");
+    char name[NAME];
+
+    return host != NULL && host > text &&
+        strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+-.") ==
+        (size_t)(host - text) &&
+        copy_host(host + 3, name) && strpbrk(name, "/?#@ \t") == NULL;
+}
+
+const char *
+origin_listed(const char *origin, char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(origin, list[i]) == 0)
+            return list[i];
+    return NULL;
+}

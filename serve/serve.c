@@ -29,7 +29,7 @@ serve_all(struct server *s, const struct serve_args *a)
 {
     char port[20];
     const struct http_options o = { a->host, port, s->key, a->body,
-        a->connections, a->idle };
+        a->connections, a->idle, a->origins.v, a->origins.n };
     struct work w = { .engine = s->engine,
         .exact = s->exact,
         .queue = s->api.queue,
@@ -85,6 +85,8 @@ main(int argc, char **argv)
             "port to listen at (0: any that is free)"),
         OPT_STR(0, "key-file", &a.key_file, "file",
             "file whose first line is the key that clients must send"),
+        OPT_LIST(0, "origin", &a.origins, "URL",
+            "let web pages of this origin ask; may be repeated"),
         OPT_SIZE(0, "connections", &a.connections, 1, 1e6, "n",
             "keep at most this many connections open"),
         OPT_TIME(0, "idle", &a.idle, 1, 1e6, "time",

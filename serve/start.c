@@ -1,6 +1,7 @@
 /* Opening the model, the bounds, and all parts of the server; see start.h. */
 #include "start.h"
 #include "http.h"
+#include "origin.h"
 #include "base/io.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -227,6 +228,12 @@ server_open(struct server *s, const struct serve_args *a)
 {
     if (a->model == NULL)
         die(EX_USAGE, "give a model by -m; see serve -h");
+    for (size_t i = 0; i < a->origins.n; i++)
+        if (!origin_is_one(a->origins.v[i]))
+            die(EX_USAGE,
+                "--origin %s: give what browsers send, such as "
+                "https://example.org or http://localhost:3000, without a path",
+                a->origins.v[i]);
     if (a->key_file != NULL)
         s->key = read_key(a->key_file);
     allow_connections(a->connections);

@@ -5,6 +5,7 @@
 #include "api.h"
 #include "teach.h"
 #include "base/pool.h"
+#include "cli/opt.h"
 #include "gen/engine.h"
 #include "model/model.h"
 #include "model/packed.h"
@@ -20,6 +21,7 @@ struct serve_args {
     size_t buffers, body, connections;
     double idle, timeout;
     int compute, exact;
+    struct opt_list origins;
 };
 
 /* All parts of the server. */

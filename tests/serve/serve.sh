@@ -26,6 +26,10 @@ status 3 'an empty key file is refused with status 3' \
 like 'the message names the key file' '^serve: empty: ' err
 status 1 'a key file that is missing is refused with status 1' \
     serve -m "$m" --key-file none
+for o in example.org https://example.org/ 'https://a b' '*' ://x; do
+    status 2 "$o is refused as an origin" serve -m "$m" --port 0 --origin "$o"
+done
+like 'the message says how an origin is written' '--origin.*https://' err
 status 2 'an address that is none is refused with status 2' \
     serve -m "$m" --host 300.1.1.1 --port 0
 like 'the message names --host' '--host 300\.1\.1\.1' err
