@@ -36,6 +36,10 @@ MPI_LIBS   := $(shell pkg-config --libs ompi-c 2>/dev/null)
 HTTPD_CFLAGS := $(shell pkg-config --cflags libmicrohttpd 2>/dev/null)
 HTTPD_LIBS   := $(shell pkg-config --libs libmicrohttpd 2>/dev/null)
 
+# generate chat edits lines if libedit is there.
+EDIT_CFLAGS := $(shell pkg-config --cflags libedit 2>/dev/null)
+EDIT_LIBS   := $(shell pkg-config --libs libedit 2>/dev/null)
+
 # Language identification is built in if CLD2 and a C++ compiler are there.
 CLD2 = $(if $(shell command -v $(firstword $(CXX))),$(firstword $(wildcard \
     /usr/include/cld2/public/compact_lang_det.h \
@@ -110,7 +114,7 @@ $(filter-out clean,$(NAMES)): %: $(BUILD)/bin/%
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@new=$@.$$$$; echo '$(CC) $(NEED) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)' \
-	    '$(LDFLAGS) $(PKG_LIBS) $(MPI_LIBS) $(HTTPD_LIBS) $(VERSION) $(CLD2)' >$$new; \
+	    '$(LDFLAGS) $(PKG_LIBS) $(MPI_LIBS) $(HTTPD_LIBS) $(EDIT_LIBS) $(VERSION) $(CLD2)' >$$new; \
 	cmp -s $$new $@ && rm $$new || mv $$new $@
 
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
@@ -168,13 +172,18 @@ $(BUILD)/retort/list.h: $(LISTED:%=man/%.1) Makefile
 $(BUILD)/retort/programs.o: $(BUILD)/retort/list.h
 $(BUILD)/retort/programs.o: private NEED += -I$(BUILD)/retort
 $(BUILD)/retort/doctor.o: private NEED += -DHAVE_MPI=$(if $(MPI_LIBS),1,0) \
-    -DHAVE_HTTPD=$(if $(HTTPD_LIBS),1,0) -DHAVE_CLD2=$(if $(CLD2),1,0)
+    -DHAVE_HTTPD=$(if $(HTTPD_LIBS),1,0) -DHAVE_CLD2=$(if $(CLD2),1,0) \
+    -DHAVE_EDIT=$(if $(EDIT_LIBS),1,0)
 
 $(BUILD)/clean/lang.o: private NEED += $(if $(CLD2),-DHAVE_CLD2)
 ifneq ($(CLD2),)
 $(BUILD)/bin/clean: $(BUILD)/clean/lang_cld2.o
 $(BUILD)/bin/clean: LIBS += -lcld2
 endif
+
+$(BUILD)/generate/line_edit.o: private NEED += $(if $(EDIT_LIBS),-DHAVE_EDIT $(EDIT_CFLAGS))
+$(BUILD)/tests/generate/chat_terminal.o: private NEED += $(if $(EDIT_LIBS),-DHAVE_EDIT)
+$(BUILD)/bin/generate $(BUILD)/tests/generate/%: LIBS += $(EDIT_LIBS)
 
 $(BUILD)/serve/%.o: private NEED += $(HTTPD_CFLAGS)
 $(BUILD)/bin/serve $(BUILD)/tests/serve/%: LIBS += $(HTTPD_LIBS)

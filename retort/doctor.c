@@ -219,6 +219,10 @@ add_libraries(struct buf *b)
                    "openmpi-bin, and build again");
     add_optional(b, "HTTP", HAVE_HTTPD, "serve was built",
         "serve was not built; install libmicrohttpd-dev and build again");
+    add_optional(b, "libedit", HAVE_EDIT,
+        "generate chat edits lines and keeps a history",
+        "generate chat does not edit lines; install libedit-dev and build "
+        "again");
     /* prune opens the library by the same name */
     add_optional(b, "OpenBLAS",
         dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL) != NULL,

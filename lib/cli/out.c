@@ -31,6 +31,15 @@ out_put(const void *buf, size_t n)
         output_failed();
 }
 
+int
+out_colours(int fd)
+{
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return isatty(fd) && (none == NULL || *none == '\0') &&
+        (term == NULL || strcmp(term, "dumb") != 0);
+}
+
 void
 out_file(const char *path, const void *buf, size_t n)
 {

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/note.h"
 #include "base/text.h"
+#include "cli/out.h"
 
 #include <errno.h>
 #include <math.h>
@@ -287,9 +288,8 @@ cut_to_width(const char *line, size_t wide)
 static void
 print_progress(double now)
 {
-    const char *colour = getenv("NO_COLOR");
     const int tty = on_terminal();
-    const int bold = tty && (colour == NULL || *colour == '\0');
+    const int bold = tty && out_colours(STDERR_FILENO);
     char raw[400], line[4 * sizeof raw];
     size_t name = compose(raw, sizeof raw, now), n;
 

@@ -144,7 +144,8 @@ wait $pid || got=$?
 equal 'a chat goes on after Ctrl-C, and ends with its input' $got 0
 if has_terminal; then
     printf 'The river\n' |
-        terminal "generate chat -q -m '$m' --template last.jinja -n 12"
+        terminal "NO_COLOR=1 generate chat -q -m '$m' --template last.jinja \
+            -n 12"
     like 'a terminal shows where to type' '> ' screen
 else
     skip 'a chat on a terminal' 'no terminal: script(1) or /dev/pts is missing'

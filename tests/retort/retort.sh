@@ -54,7 +54,7 @@ done
 # --- the machine ---
 ok 'doctor ends with status 0' retort doctor
 for line in processor kernels memory 'large pages' programs 'Open MPI' HTTP \
-    OpenBLAS energy; do
+    libedit OpenBLAS energy; do
     like "doctor has a line on $line" "^$line  *[^ ]" out
 done
 equal 'doctor names the kernels that programs use' \

@@ -18,6 +18,7 @@ hwloc libhwloc-dev hwloc foss
 nettle nettle-dev nettle nettle
 ompi-c libopenmpi-dev openmpi foss
 libmicrohttpd libmicrohttpd-dev libmicrohttpd libmicrohttpd
+libedit libedit-dev libedit libedit
 openblas libopenblas-dev openblas foss
 cld2 libcld2-dev - -
 END

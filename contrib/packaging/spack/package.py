@@ -23,6 +23,7 @@ class Retort(MakefilePackage):
     depends_on("nettle")
     depends_on("openmpi", when="+mpi")
     depends_on("libmicrohttpd", when="+serve")
+    depends_on("libedit")
     # prune opens it at run time
     depends_on("openblas", type="run")
 
