@@ -8,6 +8,7 @@
 #include "model/forward_kv.h"
 #include "train/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -96,7 +97,7 @@ pass_group(struct many *r, struct written *first)
     if (answer == OUTPUT_END)
         return 0;
     r->done += (double)group_size(r, first) / (double)first->prompt->params.n;
-    progress_from(r->done);
+    r->passed = r->done;
     if (answer == OUTPUT_OTHER) {
         r->best->dropped++;
         free_texts(first);
@@ -141,14 +142,86 @@ hear_text(void *ctx, const struct gen_event *ev)
     written_event(ctx, ev);
 }
 
+/* Tokens of t's prompt, which are read for the first text of a prompt. */
+static double
+prompt_length(const struct written *t)
+{
+    return t->choice == 0 ? (double)t->prompt->ids.n : 0.0;
+}
+
 static void
 queue_group(struct many *r, struct written *t)
 {
     *(r->last != NULL ? &r->last->next : &r->first) = t;
+    r->prompts_taken += t->choice == 0;
     for (; t != NULL; t = t->next) {
         r->last = t;
         r->pending++;
+        r->texts_taken++;
+        r->lengths += prompt_length(t);
     }
+}
+
+/* ---- progress ---- */
+
+static double
+less_of(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * Report the tokens read and written so far, of texts that go on too, and how
+ * many are still to come.  A text that goes on is taken to get as many more as
+ * all new tokens so far are for each text that has ended, but no more than it
+ * may have.
+ */
+static void
+show_tokens(const struct many *r)
+{
+    const double prompts = (double)prompts_total(r->prompts);
+    const double taken = (double)r->prompts_taken;
+    const double later = prompts - r->passed - taken; /* prompts */
+    double written = r->tokens, read = r->read, left = 0.0;
+    double ended = (double)r->texts_done, most = 0.0, each;
+    char extra[60];
+
+    for (const struct written *t = r->first; t != NULL; t = t->next) {
+        written += (double)t->ids.n;
+        ended += t->end != GEN_GOES_ON;
+    }
+    each = ended > 0.0 ? written / ended : INFINITY;
+    for (const struct written *t = r->first; t != NULL; t = t->next) {
+        most = (double)t->prompt->params.most;
+        if (t->end == GEN_GOES_ON)
+            left += less_of(each, most - (double)t->ids.n);
+        if (t->end == GEN_GOES_ON && t->ids.n == 0)
+            left += prompt_length(t);
+        else
+            read += prompt_length(t);
+    }
+    if (later > 0.0 && taken > 0.0)
+        left += later / taken *
+            (r->lengths + (double)r->texts_taken * less_of(each, most));
+    progress_total(prompts > 0.0 ? read + written + left : 0.0);
+    if (prompts > 0.0)
+        snprintf(extra, sizeof extra, "%.0f of %.0f prompts", r->done, prompts);
+    else
+        snprintf(extra, sizeof extra, "%.0f prompts", r->done);
+    progress_at(read + written, extra);
+}
+
+static void
+show_progress(const struct many *r)
+{
+    char extra[40];
+
+    if (r->draws == NULL) {
+        show_tokens(r);
+        return;
+    }
+    snprintf(extra, sizeof extra, "%.0f tokens", r->tokens);
+    progress_at(r->done, extra);
 }
 
 /* ---- writing ---- */
@@ -200,7 +273,6 @@ finish_group(struct many *r, size_t n)
     const struct prompt *q = kept->prompt;
     const int proof = kept->proof;
     const double share = (double)n / (double)q->params.n;
-    char extra[40];
     struct err e;
 
     if (r->best != NULL && best_choose(r->best, r->first, n, &kept, &e) < 0)
@@ -212,12 +284,12 @@ finish_group(struct many *r, size_t n)
         r->tokens += (double)t->ids.n;
         r->first = t->next;
         r->pending--;
+        r->texts_done++;
+        r->read += prompt_length(t);
         written_free(t);
     }
     r->last = r->first == NULL ? NULL : r->last;
     r->done = r->draws != NULL ? r->texts : r->done + (proof ? 0.0 : share);
-    snprintf(extra, sizeof extra, "%.0f tokens", r->tokens);
-    progress_at(r->done, extra);
 }
 
 /* Write the groups that have ended, up to the first that has not. */
@@ -227,6 +299,7 @@ write_ended(struct many *r)
     while (!r->enough && r->first != NULL &&
         has_ended(r->first, group_size(r, r->first)))
         finish_group(r, group_size(r, r->first));
+    show_progress(r);
 }
 
 /* ---- the engine ---- */
@@ -341,8 +414,7 @@ static void
 begin_progress(struct many *r)
 {
     if (r->draws == NULL) {
-        progress_begin("generating", (double)prompts_total(r->prompts),
-            "prompts");
+        progress_begin("generating", 0.0, "tokens");
         return;
     }
     progress_begin("generating", (double)r->draws->total, "questions");

@@ -56,7 +56,11 @@ struct many {
     struct written *before;       /* the group (many.c) of the last line that
                                     * the output already has, or NULL */
     struct written *held; /* the group to make after `before`, or NULL */
-    double done;          /* prompts */
+    double done, passed;  /* prompts; those that an earlier run has done */
+    size_t prompts_taken, texts_taken, /* from the source, to be made */
+        texts_done;                    /* of these, written or dropped */
+    double lengths, read; /* tokens of the prompts taken, and of those whose
+                           * texts are done */
 };
 /* Dies on errors. */
 void many_run(struct many *r);

@@ -36,7 +36,7 @@ prompts_open(const struct prompts_from *from)
         .template = from->template,
         .date = from->date };
     prompt_begin(&p->reader);
-    p->total = from->text != NULL ? 1 : from->count;
+    p->total = from->operands > 0 ? from->operands : from->count;
     if (from->file == NULL)
         return p;
     if ((p->in = lines_open(from->file, &e)) == NULL)
@@ -177,7 +177,7 @@ prompts_next(struct prompts *p)
     size_t n = 0;
     int r;
 
-    if (p->given == (f->text != NULL ? 1 : f->count) ||
+    if (p->given == (f->operands > 0 ? f->operands : f->count) ||
         (p->in != NULL && next_line(p, &line, &n) == 0))
         return NULL;
     q = new_prompt(p);
@@ -185,10 +185,10 @@ prompts_next(struct prompts *p)
         if (read_prompt_line(p, q, line, n, &e) < 0)
             die(e.code, "%s: line %zu: %s", lines_name(p->in), q->line, e.msg);
     } else {
-        const char *text = f->text != NULL ? f->text : "";
+        const char *text = f->operands > 0 ? f->texts[p->given] : "";
 
         q->number = p->given;
-        if (f->text == NULL)
+        if (f->operands == 0)
             q->record = json_pack("{s:s, s:I}", "prompt", "", "index",
                 (json_int_t)p->given);
         r = prompt_text(&p->reader, text, strlen(text), &q->ids, &e);

@@ -1,4 +1,4 @@
-/* Prompts of generate run: one operand, the lines of a file, or empty ones; see
+/* Prompts of generate run: operands, the lines of a file, or empty ones; see
  * generate-run(1). */
 #ifndef GENERATE_PROMPTS_H
 #define GENERATE_PROMPTS_H
@@ -12,14 +12,15 @@
 #include <time.h>
 
 struct prompts_from {
-    const char *text;  /* an operand; NULL: none */
-    const char *file;  /* "-": standard input; NULL: none */
-    const char *field; /* member of a line's object with the prompt, unless the
+    char *const *texts; /* [operands] */
+    size_t operands;    /* 0: none */
+    const char *file;   /* "-": standard input; NULL: none */
+    const char *field;  /* member of a line's object with the prompt, unless the
                         * object has messages */
-    const char *model; /* path of the model, for its chat template */
+    const char *model;  /* path of the model, for its chat template */
     const char *template;  /* file of another chat template, or NULL */
     const struct tm *date; /* for templates that ask for it, or NULL */
-    size_t count; /* most prompts; without text and file: number of empty
+    size_t count; /* most prompts; without operands and file: number of empty
                    * prompts */
     struct gen_params params; /* parameters for members that a line lacks */
     int same_n; /* 1: a line that asks for another number of texts than

@@ -5,6 +5,7 @@
 #include "common.h"
 #include "made_with.h"
 #include "many.h"
+#include "operands.h"
 #include "output.h"
 #include "prompts.h"
 #include "base/clock.h"
@@ -12,18 +13,17 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
-#include "cli/progress.h"
 #include "gen/date.h"
-#include "model/forward_kv.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct run_args {
     struct common how;
-    const char *model, *tokenizer, *prompt, *prompts, *field, *template, *date,
-        *resume, *system, *like;
+    const char *model, *tokenizer, *prompts, *field, *template, *date, *resume,
+        *system, *like;
+    char **given; /* operands: prompts */
+    int operands; /* their number */
     int ask, harder;
     struct tm day; /* parsed `date` */
     struct opt_list stop;
@@ -32,57 +32,6 @@ struct run_args {
     size_t best_of; /* 0: every text is kept */
     const struct opt *options;
 };
-
-static void
-print_new_bytes(void *ctx, const struct gen_event *ev)
-{
-    double *tokens = ctx;
-
-    common_check(ev);
-    out_put(ev->bytes, ev->n);
-    *tokens += ev->kind == GEN_TOKEN;
-    progress_at(*tokens, NULL);
-}
-
-/* Continue one prompt, and print its text while it is made. */
-static double
-run_one(const struct run_args *a, struct many *many)
-{
-    struct prompt *q = prompts_next(many->prompts);
-    const size_t longest = q->ids.n + a->length;
-    const struct gen_limits l = { .texts = 1,
-        .pages = kv_pages(longest),
-        .longest = longest,
-        .slice = a->slice,
-        .draft = many->draft,
-        .guesses = many->guesses };
-    struct gen_engine *g = common_engine(many->m, many->pool, many->tok, &l);
-    /* a text on a terminal shows progress itself */
-    const int shows = !isatty(STDOUT_FILENO);
-    double tokens = 0.0;
-    const struct gen_request r = { .prompt = q->ids.v,
-        .n = q->ids.n,
-        .params = &q->params,
-        .on_event = print_new_bytes,
-        .ctx = &tokens };
-    struct err e;
-
-    common_compare(many->packed, many->pool, q->ids.v, q->ids.n);
-    if (shows)
-        progress_begin("generating", (double)a->length, "tokens");
-    out_put(a->prompt, strlen(a->prompt));
-    if (gen_add(g, &r, &e) == NULL)
-        die_err(&e);
-    while (gen_step(g) > 0)
-        ;
-    out_put("\n", 1);
-    if (shows)
-        progress_end();
-    gen_statistics(g, &many->stats);
-    gen_free(g);
-    prompt_free(q);
-    return tokens;
-}
 
 /* ---- options ---- */
 
@@ -201,7 +150,8 @@ run_prompts(struct run_args *a, const struct model *m,
     const struct packed *packed, struct pool *pool)
 {
     struct tokenizer *tok = open_run_tokenizer(a, m);
-    const struct prompts_from from = { .text = a->prompt,
+    const struct prompts_from from = { .texts = a->given,
+        .operands = (size_t)a->operands,
         .file = a->prompts,
         .field = a->field,
         .model = a->model,
@@ -234,12 +184,10 @@ run_prompts(struct run_args *a, const struct model *m,
         .guesses = a->how.guesses };
     const double start = clock_now();
 
-    if (a->prompt == NULL) {
+    if (a->operands == 0)
         run_many(a, &from, &many);
-    } else {
-        many.texts = 1.0;
-        many.tokens = run_one(a, &many);
-    }
+    else
+        operands_run(&many, a->given, from.operands);
     close_run(a, &many, clock_now() - start);
     if (prompts != NULL)
         prompts_close(prompts);
@@ -260,7 +208,7 @@ check_ask(const struct run_args *a)
         die(EX_USAGE,
             "--ask writes questions and --harder rewrites them: give one of "
             "them");
-    if (a->prompt != NULL || (a->ask && a->prompts != NULL))
+    if (a->operands > 0 || (a->ask && a->prompts != NULL))
         die(EX_USAGE, "%s takes no prompt%s", how,
             a->ask ? "; show the model examples by --like" : " operand");
     if (a->harder && a->prompts == NULL)
@@ -283,18 +231,18 @@ check_args(struct run_args *a)
     if (a->model == NULL)
         die(EX_USAGE, "give a model by -m; see generate run -h");
     check_ask(a);
-    if (a->prompt != NULL && a->prompts != NULL)
-        die(EX_USAGE, "give a prompt or --prompts, not both");
-    if (a->prompt == NULL && a->prompts == NULL && a->count == OPT_NONE)
+    if (a->operands > 0 && a->prompts != NULL)
+        die(EX_USAGE, "give prompts or --prompts, not both");
+    if (a->operands == 0 && a->prompts == NULL && a->count == OPT_NONE)
         die(EX_USAGE,
             "give a prompt, such as 'Once upon a time', a file of prompts by "
             "--prompts, or --count for texts without a prompt");
-    if (a->prompt != NULL &&
+    if (a->operands > 0 &&
         (a->resume != NULL || a->count != OPT_NONE || a->logprobs != OPT_NONE ||
             a->best_of > 0))
         die(EX_USAGE,
-            "--resume, --count, --logprobs and --best-of need a file: give the "
-            "prompt by --prompts");
+            "--resume, --count, --logprobs and --best-of need a file: give "
+            "prompts by --prompts");
     if (a->best.command != NULL && a->best_of == 0)
         die(EX_USAGE,
             "--reward: chooses one of several texts of a prompt: say how many "
@@ -370,8 +318,8 @@ run_main(int argc, char **argv)
     struct pool *pool;
 
     a.options = options;
-    a.prompt = opt_parse(argc, argv, options, "continue prompts with a model",
-        "[prompt]", 0, 1, NULL)[0];
+    a.given = opt_parse(argc, argv, options, "continue prompts with a model",
+        "[prompt ...]", 0, -1, &a.operands);
     check_args(&a);
     read_stop_options(&a.stop);
     common_begin(&a.how);

@@ -37,6 +37,21 @@ sed -n '1{
 }' greedy | LC_ALL=C tr -cd 'a-z ' >first
 ok 'the text of a prompt has words' grep -q them first
 same 'a prompt has one text, alone and in a file' first alone
+ok 'generate takes several prompt operands' say 'The river' the '' -n 12
+cp out several
+ok 'the first of them is continued alone' say 'The river' -n 12
+cp out want
+for q in the ''; do
+    echo >>want
+    ok "the prompt \"$q\" is continued alone" say "$q" -n 12
+    cat out >>want
+done
+same 'several prompts have the texts that each has alone' several want
+ok 'they are continued one at a time' say 'The river' the '' -n 12 --at-once 1
+same 'their texts do not depend on how many are made at once' out want
+ok 'two prompts are drawn' say a a -n 12 --temperature 1.5 -s 4
+equal 'equal prompts have texts of their own' \
+    "$(sort out | uniq -d | grep -c .)" 0
 
 # --- a draft ---
 convert -q --dtype q4_0 "$m" small.gguf
@@ -365,8 +380,7 @@ status 3 'a file without prompts is refused' say --prompts bad
 status 2 'neither a prompt nor a file of prompts is refused' say
 like '... says what to give' 'give a prompt.*--prompts' err
 status 2 'both a prompt and a file of prompts are refused' say a --prompts p.jsonl
-like '... names both' 'prompt or --prompts' err
-status 2 'two prompts are refused' say a b
+like '... names both' 'prompts or --prompts' err
 status 2 'no model is refused' generate run -q a
 like '... names the option' '-m' err
 status 2 'an empty stop' say a --stop ''

@@ -67,7 +67,7 @@ if has_terminal; then
     shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \
         'prune -m teacher -o cut --calib-rows 200 --method greedy --candidates 0 --ratio 0.3 b'
     yes '{"prompt": "a"}' | head -n 40 >prompts
-    shows 'generate run' "^generate run: generating [0-9]+ of 40 prompts \\($left" \
+    shows 'generate run' "^generate run: generating [0-9.]+( k)? of [0-9.]+( k)? tokens \\($left.* of 40 prompts" \
         'generate run -m teacher -j 1 --prompts prompts -n 200 --at-once 1 \
             >text'
     shows teacher "^teacher: computed [0-9.]+( k)? of 30.7 k tokens \\($left" \
