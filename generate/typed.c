@@ -1,6 +1,7 @@
 /* Lines of standard input; see typed.h. */
 #include "typed.h"
 #include "base/note.h"
+#include "base/state.h"
 #include "base/stop.h"
 #include "cli/die.h"
 #include "cli/out.h"
@@ -21,24 +22,11 @@ struct typed {
 static const char quote[] = "\"\"\"";
 enum { QUOTE = 3 }; /* its bytes */
 
-char *
-typed_file(void)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    /* a relative path is to be ignored, as XDG's specification says */
-    if (state != NULL && *state == '/')
-        return xasprintf("%s/retort/chat_history", state);
-    if (home != NULL && *home == '/')
-        return xasprintf("%s/.local/state/retort/chat_history", home);
-    return NULL;
-}
-
 struct typed *
 typed_open(const char *prompt)
 {
     struct typed *l = xcalloc(1, sizeof *l);
-    char *file = typed_file();
+    char *file = state_file("chat_history");
 
     l->prompt = prompt;
     if (prompt != NULL)

@@ -13,7 +13,8 @@ enum { TYPED_KEPT = 1000 }; /* texts in the file of the history */
 
 struct typed;
 
-/* prompt: the text before a line, in bold if the terminal and the user's
+/* The history is the file chat_history of base/state.h.
+ * prompt: the text before a line, in bold if the terminal and the user's
  * environment allow it; NULL: standard input or output is no terminal. */
 struct typed *typed_open(const char *prompt);
 /* Saves nothing: a text is saved when it is read. */
@@ -28,9 +29,5 @@ void typed_close(struct typed *l);
  * Ctrl-C drops what was typed, and prints a note.  Dies if reading fails.
  */
 int typed_read(struct typed *l, struct buf *text, int *several);
-
-/* The file of the history: chat_history in XDG_STATE_HOME/retort, or in
- * ~/.local/state/retort; NULL: neither folder is known.  The caller frees it. */
-char *typed_file(void);
 
 #endif

@@ -6,9 +6,11 @@
  */
 #include "commands.h"
 #include "figures.h"
+#include "job.h"
 #include "rates.h"
 #include "speed.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/energy.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -293,6 +295,25 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
     buf_adds(b, "\n}\n");
 }
 
+/* Keep the file of this machine for --machine this. */
+static void
+keep_file(const struct buf *b)
+{
+    char *path = machine_kept(), *dir;
+    struct err e;
+
+    if (path == NULL)
+        return;
+    dir = xstrdup(path);
+    *strrchr(dir, '/') = '\0';
+    if (io_mkdirs(dir, &e) < 0 || io_put_file(path, b->p, b->n, &e) < 0)
+        warn("not kept: %s", e.msg);
+    else
+        note("kept in %s, for --machine this", path);
+    free(dir);
+    free(path);
+}
+
 /* Name the figures that could not be measured. */
 static void
 tell_missing(const struct measured *m)
@@ -334,6 +355,8 @@ calibrate_main(int argc, char **argv)
     tell_missing(&m);
     if (dist_world()->rank == 0)
         put_file(&b, &m, pool_size(pool));
+    if (dist_world()->n == 1 && !quick)
+        keep_file(&b);
     pool_free(pool);
     dist_end();
     out_put(b.p, b.n);

@@ -45,7 +45,7 @@ struct common {
         "number of tokens of the whole run (0: predict one step only)")
 #define COMMON_MACHINE(c)                        \
     OPT_STR(0, "machine", &(c)->machine, "name", \
-        "machine to predict for: a shipped one, or a file")
+        "machine to predict for: a shipped one, a file, or this")
 #define COMMON_ANCHOR(c)                                                 \
     OPT_STR(0, "anchor", &(c)->anchor, "step=s,key=value,...",           \
         "scale the prediction by a measured step of your software: its " \

@@ -79,7 +79,11 @@ const struct key *job_keys(void);
 
 /* Set the defaults of all keys; the models and the machine are empty. */
 void job_init(struct job *j);
-/* Set the figures and tables of j->m from a shipped machine or a file, whose
+/* The file in which plan calibrate keeps the figures of this machine; NULL:
+ * none can be kept.  The caller frees it. */
+char *machine_kept(void);
+/* Set the figures and tables of j->m from a shipped machine, the kept file
+ * (name "this") or another file, whose
  * figures are [number, "source"].  Optional figures and tables keep their
  * values if the file does not have them.  Dies if a figure that is not optional
  * is missing, if a figure is unknown, or if one has no source. */

@@ -2,10 +2,12 @@
 #include "job.h"
 #include "shipped.h"
 #include "base/io.h"
+#include "base/state.h"
 #include "base/text.h"
 #include "cli/die.h"
 #include "format/json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Read a figure: [number, "source"]. */
@@ -56,8 +58,27 @@ read_machine(struct job *j, json_t *file, struct err *e)
     return 0;
 }
 
-void
-machine_open(struct job *j, const char *name)
+char *
+machine_kept(void)
+{
+    return state_file("machine.json");
+}
+
+/* The path of the calibration of this machine.  Dies if there is none. */
+static char *
+find_kept(void)
+{
+    char *path = machine_kept();
+
+    if (path == NULL || !io_exists(path))
+        die(EX_USAGE,
+            "--machine this: this machine has not been measured: plan "
+            "calibrate does it, in some minutes, and keeps the figures");
+    return path;
+}
+
+static void
+open_machine_file(struct job *j, const char *name)
 {
     const char *text = shipped_text("machines", name);
     struct buf b = { 0 };
@@ -76,4 +97,13 @@ machine_open(struct job *j, const char *name)
     if (read_machine(j, file, &e) < 0)
         die(e.code, "%s: %s", SHOWN(name), e.msg);
     json_decref(file);
+}
+
+void
+machine_open(struct job *j, const char *name)
+{
+    char *kept = strcmp(name, "this") == 0 ? find_kept() : NULL;
+
+    open_machine_file(j, kept != NULL ? kept : name);
+    free(kept);
 }
