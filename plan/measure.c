@@ -4,14 +4,16 @@
  * one with one block and one with several (of mean size if the blocks differ);
  * the difference is the time of the additional blocks.  Both models have few
  * ids: in a small model the head takes as long as ten blocks, and the
- * noise of its time would be multiplied by the number of blocks.  Weights are
- * random; a step has one or two passes.
+ * noise of its time would be multiplied by the number of blocks.  Of a large
+ * vocabulary a part is used, and the time of the head is multiplied.  Weights
+ * are random; a step has one or two passes.
  */
 #include "process.h"
 #include "base/clock.h"
 #include "base/median.h"
 #include "base/rng.h"
 #include "cli/die.h"
+#include "cli/progress.h"
 #include "kern/bf16.h"
 #include "model/head_top.h"
 #include "model/random.h"
@@ -25,10 +27,39 @@
 #include <string.h>
 
 #define TAU 3.0
-/* A time is the median of TAKES measurements after a warm-up.  Steps of models
- * of more than LARGE parameters take tens of seconds and vary less: they are
- * measured TAKES_LARGE times. */
-enum { TAKES = 5, TAKES_LARGE = 1, LARGE = 1 << 28 };
+/* A time is the median of TAKES measurements after a warm-up, or of as many as
+ * SECONDS have room for, at least one.  With several ranks models of more than
+ * LARGE parameters are measured TAKES_LARGE times, since ranks must agree. */
+enum { TAKES = 5, TAKES_LARGE = 1, LARGE = 1 << 28, SECONDS = 6 };
+/* Numbers of a table of a part of the vocabulary, about. */
+enum { TABLE = 1 << 25 };
+
+/* Steps that are measured: of three students and of a teacher. */
+struct meter {
+    double done, total;
+};
+
+static void
+meter_begin(struct meter *m, int teacher)
+{
+    *m = (struct meter){ 0.0, (3.0 + teacher) * (1 + TAKES) };
+    progress_begin("measuring", m->total, "steps");
+}
+
+/* Report a step.  Returns how many takes there are to be: after the warm-up,
+ * which took `warm` seconds (NAN: it is over), as many of `takes` as there is
+ * time for. */
+static int
+meter_step(struct meter *m, int takes, double warm)
+{
+    const double room = warm >= 0.0 ? fmax(1.0, floor(SECONDS / warm)) : TAKES;
+    const int left = dist_world()->n > 1 || takes <= room ? takes : (int)room;
+
+    m->total -= takes - left;
+    progress_total(m->total);
+    progress_at(++m->done, NULL);
+    return left;
+}
 
 /* Arrays of zeros that are freed together. */
 struct kept {
@@ -104,14 +135,14 @@ add_states(struct trial *x, size_t n, size_t d, size_t blocks)
         .hidden = hidden };
 }
 
-/* Make the input for a student with V ids and `blocks` blocks.  The caller
- * gives x->kept to kept_free. */
+/* Make the input for a student with V ids and `blocks` blocks.  large 1: a step
+ * has one pass.  The caller gives x->kept to kept_free. */
 static void
 trial_init(struct trial *x, size_t V, size_t blocks, const struct layout *t,
-    const struct process *o)
+    const struct process *o, int large)
 {
     const size_t micro = plan_micro(o->in.micro, o->in.rows, o->in.T);
-    const size_t passes = micro < o->in.rows ? 2 : 1;
+    const size_t passes = micro < o->in.rows && !large ? 2 : 1;
     const size_t B = passes * micro, n = B * o->in.T;
     uint32_t *ids;
 
@@ -167,10 +198,10 @@ struct times {
     double pass, reduce, update;
 };
 
-/* Time `takes` steps of a student after a warm-up. */
+/* Time at most `takes` steps of a student after a warm-up. */
 static struct times
 time_steps(struct ranks *ranks, struct adamw *adam, struct tmodel *t,
-    const struct trial *x, int takes, struct pool *pool)
+    const struct trial *x, int takes, struct pool *pool, struct meter *meter)
 {
     const struct adamw_opt opt = { .lr = 1e-6,
         .beta1 = 0.9,
@@ -194,6 +225,7 @@ time_steps(struct ranks *ranks, struct adamw *adam, struct tmodel *t,
             die_err(&e);
         effective_make(t, pool);
         at[3] = clock_now();
+        takes = meter_step(meter, takes, i < 0 ? at[3] - at[0] : NAN);
         if (i < 0)
             continue;
         pass[i] = (at[1] - at[0]) / (double)x->passes;
@@ -207,7 +239,8 @@ time_steps(struct ranks *ranks, struct adamw *adam, struct tmodel *t,
 /* Time steps of the student with n blocks and V ids. */
 static struct times
 student_time(const struct layout *m, size_t n, size_t V,
-    const struct layout *teacher, const struct process *o, struct pool *pool)
+    const struct layout *teacher, const struct process *o, struct pool *pool,
+    struct meter *meter)
 {
     const struct loss_opt loss = { .w_ce = teacher != NULL ? 0.25 : 1.0,
         .w_kl = teacher != NULL,
@@ -228,7 +261,8 @@ student_time(const struct layout *m, size_t n, size_t V,
 
     few.V = V;
     takes = config_params(&few, s) > LARGE ? TAKES_LARGE : TAKES;
-    trial_init(&x, V, n, teacher, o);
+    meter->total -= TAKES - takes;
+    trial_init(&x, V, n, teacher, o, m->params > LARGE);
     model_random(&model, &few, s, 1, &arena);
     tmodel_init_as(&t, &model, o->grad == 1 ? DT_BF16 : DT_F32);
     if (effective_begin(&t, &o->effective, &e) < 0)
@@ -244,7 +278,7 @@ student_time(const struct layout *m, size_t n, size_t V,
     ranks =
         ranks_new(&(struct ranks_opt){ dist_world(), 0, DIST_RING, x.r.B, 1 },
             step, &t, adam, pool);
-    times = time_steps(ranks, adam, &t, &x, takes, pool);
+    times = time_steps(ranks, adam, &t, &x, takes, pool, meter);
     ranks_free(ranks);
     adamw_free(adam);
     step_free(step);
@@ -261,7 +295,8 @@ struct taught {
 };
 
 static struct taught
-teacher_time(const struct layout *t, const struct process *o, struct pool *pool)
+teacher_time(const struct layout *t, const struct process *o, struct pool *pool,
+    struct meter *meter)
 {
     const struct config *c = &t->c;
     const size_t B = plan_teacher_micro(0, o->in.rows, o->in.T),
@@ -280,6 +315,7 @@ teacher_time(const struct layout *t, const struct process *o, struct pool *pool)
         .logp = keep_zeros(&kept, n * o->in.top, sizeof(float)) };
     double block[TAKES], head[TAKES];
     struct head_top *top;
+    int takes = TAKES;
     struct model m;
     struct fwd *f;
 
@@ -289,8 +325,8 @@ teacher_time(const struct layout *t, const struct process *o, struct pool *pool)
     top = o->in.top > 0 ? head_top_new(&m, pool, o->in.top, 0) : NULL;
     for (size_t i = 0; i < n * c->d; i++)
         state[i] = (float)rng_unit(3, i) - 0.5f;
-    for (int i = -1; i < TAKES; i++) {
-        double at[2];
+    for (int i = -1; i < takes; i++) {
+        double at[3];
 
         dist_barrier(dist_world());
         at[0] = clock_now();
@@ -298,10 +334,12 @@ teacher_time(const struct layout *t, const struct process *o, struct pool *pool)
         at[1] = clock_now();
         if (top != NULL)
             head_top_rows(top, f, state, n, TAU, &targets);
+        at[2] = clock_now();
+        takes = meter_step(meter, takes, i < 0 ? at[2] - at[0] : NAN);
         if (i < 0)
             continue;
         block[i] = at[1] - at[0];
-        head[i] = clock_now() - at[1];
+        head[i] = at[2] - at[1];
     }
     head_top_free(top);
     fwd_free(f);
@@ -309,7 +347,8 @@ teacher_time(const struct layout *t, const struct process *o, struct pool *pool)
     arena_release(&arena);
     free(s);
     kept_free(&kept);
-    return (struct taught){ B, median(block, TAKES), median(head, TAKES) };
+    return (struct taught){ B, median(block, (size_t)takes),
+        median(head, (size_t)takes) };
 }
 
 /* Number of blocks to add to the first one for timing.  Their time must be far
@@ -328,26 +367,47 @@ more_blocks(const struct layout *m)
     return n < c->L ? n : c->L - 1;
 }
 
+/* The ids of a model, or of a large vocabulary a part. */
+static size_t
+part_of_ids(const struct layout *m)
+{
+    const size_t part = (TABLE / m->c.d + 64) / 64 * 64;
+
+    return m->c.V < part ? m->c.V : part;
+}
+
+static double
+with_all_ids(double block, double one, double times)
+{
+    return block + fmax(0.0, one - block) * times;
+}
+
 /* Set *block to the times of a block, and *one to the times of a student with
  * one block and the whole vocabulary. */
 static void
 student_times(struct times *block, struct times *one, const struct layout *m,
-    const struct layout *teacher, const struct process *o, struct pool *pool)
+    const struct layout *teacher, const struct process *o, struct pool *pool,
+    struct meter *meter)
 {
     const size_t more = more_blocks(m), few = o->in.top > 64 ? o->in.top : 64;
-    const size_t V = few < m->c.V ? few : m->c.V;
-    const struct times a = student_time(m, 1, V, teacher, o, pool);
-    const double n = (double)more;
+    const size_t V = few < m->c.V ? few : m->c.V, part = part_of_ids(m);
+    const size_t ids = part > V ? part : V;
+    const struct times a = student_time(m, 1, V, teacher, o, pool, meter);
+    const struct times w = student_time(m, 1, ids, teacher, o, pool, meter);
+    const double n = (double)more, all = (double)m->c.V / (double)ids;
 
     *block = a;
-    *one = student_time(m, 1, m->c.V, teacher, o, pool);
     if (more > 0) {
-        const struct times z = student_time(m, 1 + more, V, teacher, o, pool);
+        const struct times z =
+            student_time(m, 1 + more, V, teacher, o, pool, meter);
 
         *block = (struct times){ fmax(0.0, z.pass - a.pass) / n,
             fmax(0.0, z.reduce - a.reduce) / n,
             fmax(0.0, z.update - a.update) / n };
     }
+    *one = (struct times){ with_all_ids(block->pass, w.pass, all),
+        with_all_ids(block->reduce, w.reduce, all),
+        with_all_ids(block->update, w.update, all) };
 }
 
 void
@@ -358,21 +418,24 @@ measure_step(struct figures *f, const struct layout *m,
     const double passes = ceil((double)o->in.rows / micro);
     const double L = (double)m->c.L;
     struct times block, one;
+    struct meter meter;
     double step;
 
-    student_times(&block, &one, m, teacher, o, pool);
+    meter_begin(&meter, teacher != NULL);
+    student_times(&block, &one, m, teacher, o, pool, &meter);
     figure_add(f, "time.blocks", passes * block.pass * L);
     figure_add(f, "time.head", passes * fmax(0.0, one.pass - block.pass));
     if (dist_world()->n > 1)
         figure_add(f, "time.reduce", one.reduce + (L - 1.0) * block.reduce);
     figure_add(f, "time.optimiser", one.update + (L - 1.0) * block.update);
     if (teacher != NULL) {
-        const struct taught x = teacher_time(teacher, o, pool);
+        const struct taught x = teacher_time(teacher, o, pool, &meter);
 
         figure_add(f, "time.teacher",
             ((double)teacher->c.L * x.block + x.head) *
                 ceil((double)o->in.rows / (double)x.rows));
     }
+    progress_end();
     step = figure_sum(f, "time.");
     figure_add(f, "time.step", step);
     figure_add(f, "time.speed",
