@@ -1,4 +1,5 @@
 /* plan run and plan measure: one process of student on this machine. */
+#include "answer.h"
 #include "commands.h"
 #include "process.h"
 #include "base/err.h"
@@ -22,17 +23,20 @@ print_process(const struct process *p, int explain)
     struct figures f = { .n = 0 };
     struct buf b = { 0 };
     struct err e;
-    size_t rank;
+    size_t rank, ranks;
 
     if (dist_begin(&e) < 0)
         die_err(&e);
     process_predict(&f, p);
     rank = dist_world()->rank;
+    ranks = dist_world()->n;
     dist_end();
     if (rank > 0)
         return;
     figures_put(&b, &f, p->in.format, "run", explain);
-    if (p->in.format == FORMAT_TEXT &&
+    if (p->in.format == FORMAT_TEXT && p->in.tokens > 0 && ranks == 1)
+        answer_put(&b, &f, p);
+    else if (p->in.format == FORMAT_TEXT &&
         figure_of(&f, "memory") > (double)plan_limit())
         note("this machine (or its cgroup) has only %.1f GB",
             (double)plan_limit() * 1e-9);

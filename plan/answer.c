@@ -1,0 +1,209 @@
+/* Three lines about a run; see answer.h. */
+#include "answer.h"
+#include "predict.h"
+#include "speed.h"
+#include "base/io.h"
+#include "base/pool.h"
+#include "cli/die.h"
+#include "cli/progress.h"
+#include "dist/dist.h"
+#include "train/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+/* Bytes of the three programs of a run.  stream holds two messages, as student
+ * does. */
+struct programs {
+    double student, teacher, stream;
+};
+
+static double
+memory_of(const struct figures *f, struct programs *m)
+{
+    const double program = figure_of(f, "memory.program");
+    const double states = figure_sum(f, "teacher.memory.");
+
+    m->student = figure_of(f, "memory");
+    m->teacher = states > 0.0 ? states + program : 0.0;
+    m->stream = program + figure_of(f, "memory.input");
+    return m->student + m->teacher + m->stream;
+}
+
+/* Options of student that make a run smaller, in the order in which they are
+ * tried: those that change no bits come first. */
+static const struct {
+    const char *text;
+    size_t at; /* offset of an int in struct process */
+} smaller[] = { { "--recompute", offsetof(struct process, in.recompute) },
+    { "--act bf16", offsetof(struct process, act) },
+    { "--moments bf16", offsetof(struct process, moments) },
+    { "--grad bf16", offsetof(struct process, grad) } };
+
+/* Append the options that make the run fit, or that it does not. */
+static void
+put_remedy(struct buf *b, const struct process *p, double limit)
+{
+    struct process less = *p;
+    struct buf options = { 0 };
+    struct programs m;
+
+    less.measure = 0;
+    for (size_t i = 0; i < sizeof smaller / sizeof *smaller; i++) {
+        int *value = (int *)(void *)((char *)&less + smaller[i].at);
+        struct figures f = { .n = 0 };
+
+        if (*value != 0 ||
+            (p->effective.of > 0 &&
+                strcmp(smaller[i].text, "--grad bf16") == 0))
+            continue;
+        *value = 1;
+        buf_addf(&options, " %s", smaller[i].text);
+        process_predict(&f, &less);
+        if (memory_of(&f, &m) <= limit) {
+            buf_addf(b, "does not fit in %.1f GB; it does with%s", limit * 1e-9,
+                options.p);
+            buf_release(&options);
+            return;
+        }
+    }
+    buf_addf(b,
+        "does not fit in %.1f GB, nor with%s: take a smaller model, fewer rows "
+        "(-B) or shorter ones (-T)",
+        limit * 1e-9, options.n > 0 ? options.p : " other options");
+    buf_release(&options);
+}
+
+static void
+put_memory(struct buf *b, const struct figures *f, const struct process *p)
+{
+    const double limit = (double)plan_limit();
+    struct programs m;
+    const double all = memory_of(f, &m);
+
+    buf_addf(b, "memory  %.2f GB in all: student %.2f", all * 1e-9,
+        m.student * 1e-9);
+    if (m.teacher > 0.0)
+        buf_addf(b, ", teacher %.2f", m.teacher * 1e-9);
+    buf_addf(b, ", stream %.2f; ", m.stream * 1e-9);
+    if (all <= limit)
+        buf_addf(b, "fits in %.1f GB", limit * 1e-9);
+    else
+        put_remedy(b, p, limit);
+    buf_addc(b, '\n');
+}
+
+/* ---- time ---- */
+
+/* Seconds of a step: likely, and a range. */
+struct seconds {
+    double likely, low, high;
+    const char *how;
+};
+
+/* By the calibration of this machine. */
+static struct seconds
+calibrated_step(const struct process *p)
+{
+    struct common in = p->in;
+    struct ranges none;
+    struct figures f;
+    struct job j;
+
+    in.machine = "this";
+    in.anchor = NULL;
+    common_job(&j, &in, &none, NULL, 0);
+    ranges_free(&none);
+    j.micro = (double)plan_micro(in.micro, in.rows, in.T);
+    j.batch = ceil(j.batch / j.micro) * j.micro;
+    j.compute = p->compute != 0 ? COMPUTE_BF16 : COMPUTE_F32;
+    common_shapes(&j, &in);
+    predict(&f, &j);
+    return (struct seconds){ figure_of(&f, "step"),
+        figure_of(&f, "likely.step.low"), figure_of(&f, "likely.step.high"),
+        "measured: plan calibrate" };
+}
+
+/*
+ * By the operations of a step and the speed of one product, which is measured
+ * now.  A step reaches RATE of that speed, within a factor of SPREAD: its
+ * products have other sizes, and it does more than products.
+ */
+static struct seconds
+estimated_step(const struct figures *f, const struct process *p)
+{
+    static const double RATE = 0.6, SPREAD = 2.0;
+    const double tokens = (double)(p->in.rows * p->in.T);
+    const double teacher = figure_of(f, "teacher.token.forward");
+    const double flop = tokens *
+        (figure_of(f, "token.train") + (isfinite(teacher) ? teacher : 0.0));
+    struct pool *pool;
+    struct err e;
+    double s;
+
+    if ((pool = pool_new(dist_threads(p->threads), &e)) == NULL)
+        die_err(&e);
+    s = flop / (1e12 * RATE * speed_fastest(pool));
+    pool_free(pool);
+    return (struct seconds){ s, s / SPREAD, s * SPREAD,
+        "estimated; plan measure says better" };
+}
+
+static struct seconds
+step_seconds(const struct figures *f, const struct process *p)
+{
+    const double step = figure_of(f, "time.step");
+    char *kept = machine_kept();
+    const int is_kept = kept != NULL && io_exists(kept);
+
+    free(kept);
+    if (isfinite(step)) /* the range is that of an anchor, interval.c */
+        return (struct seconds){ step, 0.88 * step, 1.14 * step,
+            "measured: a step" };
+    return is_kept ? calibrated_step(p) : estimated_step(f, p);
+}
+
+static void
+put_time(struct buf *b, const struct figures *f, const struct process *p)
+{
+    const double steps = figure_of(f, "run.steps");
+    const struct seconds s = step_seconds(f, p);
+    char likely[32], low[32], high[32];
+
+    progress_clock(steps * s.likely, likely, sizeof likely);
+    progress_clock(steps * s.low, low, sizeof low);
+    progress_clock(steps * s.high, high, sizeof high);
+    buf_addf(b, "time    %s, likely %s to %s (%s)\n", likely, low, high, s.how);
+}
+
+/* ---- disk ---- */
+
+enum { KEPT = 3 }; /* checkpoints of student --keep, and one being written */
+
+static void
+put_disk(struct buf *b, const struct figures *f)
+{
+    const double one =
+        figure_of(f, "memory.weights") + figure_of(f, "memory.moments");
+    const double ids = figure_of(f, "run.disk.ids");
+    const double final = figure_of(f, "run.disk.final");
+
+    buf_addf(b, "disk    %.2f GB: %d checkpoints of %.2f GB, tokens %.2f GB",
+        (KEPT * one + ids) * 1e-9, KEPT, one * 1e-9, ids * 1e-9);
+    if (isfinite(final))
+        buf_addf(b, "; stored targets of the teacher take %.2f GB more",
+            (final - ids) * 1e-9);
+    buf_addc(b, '\n');
+}
+
+void
+answer_put(struct buf *b, const struct figures *f, const struct process *p)
+{
+    buf_addc(b, '\n');
+    put_memory(b, f, p);
+    put_time(b, f, p);
+    put_disk(b, f);
+}

@@ -1,0 +1,15 @@
+/* The end of what plan run prints for a whole run: does it fit, how long does
+ * it take, how much disk does it need? */
+#ifndef PLAN_ANSWER_H
+#define PLAN_ANSWER_H
+
+#include "figures.h"
+#include "process.h"
+#include "base/mem.h"
+
+/* Append three lines about the run of p->in.tokens tokens whose figures are
+ * *f. */
+void answer_put(struct buf *b, const struct figures *f,
+    const struct process *p);
+
+#endif

@@ -1,0 +1,46 @@
+#!/bin/sh
+# plan run --tokens ends with three lines; --machine this is the calibrated one
+. "${0%/*}/../lib/lib.sh"
+
+XDG_STATE_HOME=$PWD/state
+export XDG_STATE_HOME
+llama s.json num_hidden_layers 4
+llama t.json hidden_size 32
+llama big.json hidden_size 8192 intermediate_size 28672 num_hidden_layers 120
+
+# --- the lines ---
+ok 'plan run answers' plan run -q -m s.json --teacher t.json -B 4 -T 64 -j 1 \
+    --tokens 1e6
+tail -n 3 out >lines
+like 'the first line has the memory of all programs' \
+    '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+, stream [0-9.]+; fits in [0-9.]+ GB$' lines
+like 'the second line has an estimated time and its range' \
+    '^time    [0-9:]+, likely [0-9:]+ to [0-9:]+ [(]estimated; plan measure says better[)]$' lines
+like 'the third line has the disk' \
+    '^disk    [0-9.]+ GB: 3 checkpoints of [0-9.]+ GB, tokens [0-9.]+ GB; stored targets of the teacher take [0-9.]+ GB more$' lines
+ok 'plan run answers without a teacher' plan run -q -m s.json -j 1 --tokens 1e6
+unlike 'without a teacher no line names one' '^(memory|disk) .*[0-9].*teacher' out
+ok 'plan run of one step is as before' plan run -q -m s.json -j 1
+unlike 'no line is added without --tokens' '^(memory|time|disk) .*(in all|likely|checkpoints)' out
+ok 'plan run prints a table' plan run -q -m s.json -j 1 --tokens 1e6 --format tsv
+unlike 'a table has no such lines' '^(memory|time|disk) .*(in all|likely|checkpoints)' out
+ok 'plan run answers for a model that is too large' plan run -q -m big.json -j 1 \
+    --tokens 1e6
+like 'the line says what would make it fit, or that nothing does' \
+    '^memory .*does not fit in [0-9.]+ GB(; it does with --|, nor with --recompute)' out
+
+# --- this machine ---
+status 2 'a machine that is not calibrated is refused' plan search -q -m s.json \
+    --machine this
+like 'the message says which command calibrates it' 'plan calibrate' err
+mkdir -p state/retort
+cp "$top/plan/machines/epyc.json" state/retort/machine.json
+ok 'the calibrated machine is searched' plan search -q -m s.json --machine this \
+    --format tsv
+cp out found
+ok 'its file is searched' plan search -q -m s.json --format tsv \
+    --machine state/retort/machine.json
+same 'this machine is that of the file' found out
+ok 'plan run uses the calibration' plan run -q -m s.json -j 1 --tokens 1e6
+like 'the line of time says so' '^time .*[(]measured: plan calibrate[)]$' out
+done_testing
