@@ -2,6 +2,7 @@
 #include "common.h"
 #include "predict.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/number.h"
@@ -20,6 +21,18 @@ common_check(const struct common *in, int ranks)
         die(EX_USAGE, "--top needs a teacher: name one by --teacher");
     if (ranks && in->machine == NULL)
         die(EX_USAGE, "name a machine by --machine; see %s -h", progname);
+}
+
+void
+common_model_exists(const char *path)
+{
+    if (!io_exists(path))
+        die(EX_SYS,
+            "%s: there is no such model: give a directory, a .gguf file or a "
+            "config.json; scripts/get-model fetches gemma3-270m, "
+            "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b or smollm2-135m; ORG/NAME "
+            "is looked for in the cache of Hugging Face's programs",
+            SHOWN(path));
 }
 
 void

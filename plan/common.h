@@ -56,6 +56,9 @@ struct common {
 /* Die (EX_USAGE) if no model is named, if --top is given without a teacher or,
  * with `ranks`, if no machine is named. */
 void common_check(const struct common *in, int ranks);
+/* Die (EX_SYS), and say where models come from, if there is no file of this
+ * name. */
+void common_model_exists(const char *path);
 /* Set *j from the options, the machine if one is named, and the operands
  * "key=value".  Operands with several values change nothing in *j.  All n
  * operands are read into *r; free it by ranges_free.  Dies on errors. */

@@ -68,6 +68,7 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     /* bytes of a number in student's copy of a head that is stored in fp32 */
     const size_t number = o->compute != 0 ? sizeof(uint16_t) : sizeof(float);
 
+    common_model_exists(path);
     memset(s, 0, sizeof(*s));
     if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
         layout_from_model(s, path, o, number);

@@ -29,6 +29,16 @@ ok 'plan run answers for a model that is too large' plan run -q -m big.json -j 1
 like 'the line says what would make it fit, or that nothing does' \
     '^memory .*does not fit in [0-9.]+ GB(; it does with --|, nor with --recompute)' out
 
+# --- a model that is missing ---
+status 1 'a missing model is refused' plan run -q -m none --tokens 1e6
+cp err told
+"$top/scripts/get-model" 2>names || true
+for name in $(sed -n 's/^  \([a-z0-9.-]*\)  .*/\1/p' names); do
+    like "the message names $name, which get-model fetches" \
+        "[ ,]${name}[,; ]" told
+done
+like 'the message names the ids of the hub' 'ORG/NAME' told
+
 # --- this machine ---
 status 2 'a machine that is not calibrated is refused' plan search -q -m s.json \
     --machine this
