@@ -2,6 +2,8 @@
 # generate chat: lines are questions that a model answers
 . "${0%/*}/../lib/lib.sh"
 
+XDG_STATE_HOME=$PWD/state # of the history
+export XDG_STATE_HOME
 m=$top/tests/golden/gguf/f32-hf
 talk() { generate chat -q -m "$m" --temperature 0 "$@"; }
 
