@@ -119,6 +119,9 @@ sample_change(const struct sampling *s, const struct sample_past *past,
         penalise_all(s, past, r);
     for (size_t i = 0; i < past->nbanned; i++)
         r->z[past->banned[i]] = -INFINITY;
+    for (size_t i = 0; past->allowed != NULL && i < V; i++)
+        if ((past->allowed[i >> 6] >> (i & 63) & 1) == 0)
+            r->z[i] = -INFINITY;
 }
 
 /* ---- which tokens are kept ---- */

@@ -72,9 +72,12 @@ size_t sample_room_bytes(size_t V);
 struct sample_past {
     const uint32_t *prompt, *text, *banned; /* ids < V */
     size_t nprompt, ntext, nbanned;
+    const uint64_t *allowed; /* [V/64, rounded up] bit id & 63 of element
+                              * id >> 6: may the token be chosen?  NULL: all
+                              * may */
 };
 
-/* Steps 1 and 2: set r->z; banned tokens get -INFINITY. */
+/* Steps 1 and 2: set r->z; tokens that must not be chosen get -INFINITY. */
 void sample_change(const struct sampling *s, const struct sample_past *past,
     const float *z, size_t V, struct sample_room *r);
 /* Steps 3 to 7, of r->z, with a temperature > 0: write the kept tokens to

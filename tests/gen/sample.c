@@ -46,7 +46,8 @@ read_case(const struct golden *g, size_t i, struct sampler_case *c)
             c->bias[c->how.biases++] = (struct sample_bias){ (uint32_t)v, add };
     }
     c->past = (struct sample_past){ (const uint32_t *)prompt->data + i * n,
-        (const uint32_t *)golden_get(g, "text")->data + i * n, NULL, n, n, 0 };
+        (const uint32_t *)golden_get(g, "text")->data + i * n, NULL, n, n, 0,
+        NULL };
 }
 
 /* Is the kept set, and are the kept probabilities, as in the case? */
