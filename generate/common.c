@@ -5,6 +5,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "dist/dist.h"
+#include "format/json.h"
 #include "model/adapter_file.h"
 #include "model/delta_config.h"
 #include "train/plan.h"
@@ -13,6 +14,8 @@
 
 /* Errors advise this when memory is too small. */
 static const char less[] = "fewer texts (--at-once) or tokens (-n, --cache)";
+
+enum { SCHEMA_MOST = 1 << 20 }; /* bytes of a schema's file */
 
 void
 common_begin(const struct common *c)
@@ -149,6 +152,31 @@ common_memory(const struct model *m, const struct pool *pool, size_t texts,
     if (plan_fits(all, less, &e) < 0)
         die_err(&e);
     return all;
+}
+
+void
+common_schema(struct common_schema *b, const char *file, const struct model *m,
+    const struct tokenizer *tok)
+{
+    struct err e;
+    json_t *j = js_load(file, SCHEMA_MOST, &e);
+
+    if (j == NULL)
+        die_err(&e);
+    *b = (struct common_schema){ .schema = schema_read(j, &e) };
+    json_decref(j);
+    if (b->schema == NULL)
+        die(e.code, "%s: %s", file, e.msg);
+    if ((b->vocab = mask_vocab_new(tok, &m->c, &e)) == NULL ||
+        mask_check_schema(b->vocab, b->schema, &e) < 0)
+        die(EX_USAGE, "--schema: %s", e.msg);
+}
+
+void
+common_schema_release(struct common_schema *b)
+{
+    schema_free(b->schema);
+    mask_vocab_free(b->vocab);
 }
 
 struct gen_engine *

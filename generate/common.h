@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "cli/opt.h"
 #include "gen/engine.h"
+#include "gen/mask.h"
 #include "model/compute.h"
 #include "model/model.h"
 #include "model/packed.h"
@@ -100,6 +101,16 @@ void common_guessed(const struct gen_stats *s);
 enum { COMPARED = 1000 };
 void common_compare(const struct packed *p, struct pool *pool,
     const uint32_t *ids, size_t n);
+/* The schema that all texts must be documents of. */
+struct common_schema {
+    struct schema *schema;
+    struct mask_vocab *vocab; /* of the model's tokenizer */
+};
+/* Read the schema in the file.  Dies on errors, also if texts of this model
+ * cannot be bound by it. */
+void common_schema(struct common_schema *b, const char *file,
+    const struct model *m, const struct tokenizer *tok);
+void common_schema_release(struct common_schema *b);
 /* Make an engine, and note its memory as common_memory does.  Dies if there is
  * not enough memory. */
 struct gen_engine *common_engine(const struct model *m, struct pool *pool,

@@ -46,6 +46,7 @@ made_with(const struct made_from *from, const struct tokenizer *tok,
     set_hash(j, "adapter", from->adapter, ckpt_hash_model);
     set_hash(j, "system", from->system, ckpt_hash);
     set_hash(j, "like", from->like, ckpt_hash);
+    set_hash(j, "schema", from->schema, ckpt_hash);
     tok_hash(tok, hash);
     json_object_set_new(j, "tokenizer", json_string(hash));
     chat_hash(from->model, from->template, hash);

@@ -1,9 +1,9 @@
 /*
  * What makes the texts of generate run: an object with the hashes of model,
- * adapter, tokenizer, chat template and of the files of --system and --like,
- * and the values of all options that change texts.  Lines get the hashes of
- * models and templates, and generate run --resume FILE writes the object to
- * FILE.options.json.  Prompts and seeds are in the lines of FILE.
+ * adapter, tokenizer, chat template and of the files of --system, --like and
+ * --schema, and the values of all options that change texts.  Lines get the
+ * hashes of models and templates, and generate run --resume FILE writes the
+ * object to FILE.options.json.  Prompts and seeds are in the lines of FILE.
  */
 #ifndef GENERATE_MADE_WITH_H
 #define GENERATE_MADE_WITH_H
@@ -16,7 +16,7 @@
 /* Paths; NULL: the option was not given. */
 struct made_from {
     const char *model, *adapter, *template;
-    const char *system, *like; /* files */
+    const char *system, *like, *schema; /* files */
 };
 /* Returns the object of this run, which the caller frees.  Reads the whole
  * model to hash it.  Dies on errors. */

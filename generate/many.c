@@ -316,7 +316,8 @@ many_limits(const struct many *r, size_t texts, size_t longest)
         .longest = longest,
         .slice = r->slice,
         .draft = r->draft,
-        .guesses = r->guesses };
+        .guesses = r->guesses,
+        .vocab = r->bound != NULL ? r->bound->vocab : NULL };
 
     if (l.pages > half)
         l.pages = half > one ? half : one;
@@ -388,6 +389,7 @@ start_text(struct many *r, struct written *t)
     const struct gen_request request = { .prompt = q->ids.v,
         .n = q->ids.n,
         .params = &q->params,
+        .schema = r->bound != NULL ? r->bound->schema : NULL,
         .number = prompt_number(q, t->choice),
         .on_event = hear_text,
         .ctx = t };

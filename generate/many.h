@@ -3,6 +3,7 @@
 #define GENERATE_MANY_H
 
 #include "best.h"
+#include "common.h"
 #include "output.h"
 #include "prompts.h"
 #include "written.h"
@@ -39,8 +40,9 @@ struct many {
     const json_t *made;        /* object of made_with.h */
     struct best *best;         /* of --best-of; NULL: every text is written */
     const struct model *draft; /* NULL: none */
-    size_t at_once, slice;     /* options of these names */
-    size_t cache;              /* option --cache, bytes; 0: not given */
+    const struct common_schema *bound; /* of --schema; NULL: none */
+    size_t at_once, slice;             /* options of these names */
+    size_t cache;                      /* option --cache, bytes; 0: not given */
     size_t guesses;
     /* results: */
     double texts, tokens;

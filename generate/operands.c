@@ -92,12 +92,14 @@ read_operands(struct operands *all, struct prompts *prompts, char *const *given)
 }
 
 static void
-add_operand(struct gen_engine *g, struct operand *o)
+add_operand(struct gen_engine *g, struct operand *o,
+    const struct schema *schema)
 {
     const struct gen_request r = { .prompt = o->prompt->ids.v,
         .n = o->prompt->ids.n,
         .params = &o->prompt->params,
         .number = prompt_number(o->prompt, 0),
+        .schema = schema,
         .on_event = operand_event,
         .ctx = o };
     struct err e;
@@ -117,7 +119,8 @@ operands_run(struct many *r, char *const *given, size_t n)
         .longest = longest,
         .slice = r->slice,
         .draft = r->draft,
-        .guesses = r->guesses };
+        .guesses = r->guesses,
+        .vocab = r->bound != NULL ? r->bound->vocab : NULL };
     struct gen_engine *g = common_engine(r->m, r->pool, r->tok, &l);
     /* a text on a terminal shows progress itself */
     const int shows = !isatty(STDOUT_FILENO);
@@ -128,7 +131,7 @@ operands_run(struct many *r, char *const *given, size_t n)
         progress_begin("generating", (double)all.most, "tokens");
     out_put(given[0], strlen(given[0]));
     for (size_t i = 0; i < n; i++)
-        add_operand(g, &all.v[i]);
+        add_operand(g, &all.v[i], r->bound != NULL ? r->bound->schema : NULL);
     while (gen_step(g) > 0)
         ;
     if (shows)

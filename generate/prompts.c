@@ -5,6 +5,7 @@
 #include "cli/die.h"
 #include "docs/lines.h"
 #include "format/json.h"
+#include "gen/mask.h"
 #include "gen/prompt.h"
 #include "text/unicode.h"
 
@@ -96,7 +97,8 @@ read_record(struct prompts *p, struct prompt *q, struct err *e)
 {
     const json_t *index = json_object_get(q->record, "index");
 
-    if (params_read(&q->params, q->record, p->from->V, e) < 0) {
+    if (params_read(&q->params, q->record, p->from->V, e) < 0 ||
+        (p->from->has_schema && mask_check_params(&q->params, e) < 0)) {
         e->code = EX_INPUT;
         return -1;
     }

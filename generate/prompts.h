@@ -23,8 +23,10 @@ struct prompts_from {
     size_t count; /* most prompts; without operands and file: number of empty
                    * prompts */
     struct gen_params params; /* parameters for members that a line lacks */
-    int same_n; /* 1: a line that asks for another number of texts than
+    int same_n;     /* 1: a line that asks for another number of texts than
                  * params.n is refused */
+    int has_schema; /* 1: parameters that do not go with a schema are
+                     * refused */
     const struct tokenizer *tok;
     size_t V;         /* ids of the model */
     size_t positions; /* positions of the model; 0: not known */

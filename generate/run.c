@@ -21,7 +21,7 @@
 struct run_args {
     struct common how;
     const char *model, *tokenizer, *prompts, *field, *template, *date, *resume,
-        *system, *like;
+        *system, *like, *schema;
     char **given; /* operands: prompts */
     int operands; /* their number */
     int ask, harder;
@@ -111,7 +111,8 @@ run_many(struct run_args *a, const struct prompts_from *p, struct many *many)
         .adapter = a->how.adapter,
         .template = a->template,
         .system = a->system,
-        .like = a->like };
+        .like = a->like,
+        .schema = a->schema };
     json_t *made = made_with(&from, many->tok, a->options);
 
     many->made = made;
@@ -159,6 +160,7 @@ run_prompts(struct run_args *a, const struct model *m,
         .date = a->date != NULL ? &a->day : NULL,
         .count = a->count,
         .same_n = a->best_of > 0,
+        .has_schema = a->schema != NULL,
         .params = { .most = a->length,
             .n = a->best_of > 0 ? a->best_of : 1,
             .seed = a->how.seed,
@@ -171,6 +173,7 @@ run_prompts(struct run_args *a, const struct model *m,
         .V = m->c.V,
         .positions = config_positions(&m->c) };
     struct prompts *prompts = asks(a) ? NULL : prompts_open(&from);
+    struct common_schema bound;
     struct many many = { .m = packed != NULL ? packed_model(packed) : m,
         .packed = packed,
         .pool = pool,
@@ -181,9 +184,12 @@ run_prompts(struct run_args *a, const struct model *m,
         .cache = a->cache,
         .slice = a->slice,
         .draft = common_draft(&a->how, m, tok, pool),
-        .guesses = a->how.guesses };
+        .guesses = a->how.guesses,
+        .bound = a->schema != NULL ? &bound : NULL };
     const double start = clock_now();
 
+    if (a->schema != NULL)
+        common_schema(&bound, a->schema, m, tok);
     if (a->operands == 0)
         run_many(a, &from, &many);
     else
@@ -191,6 +197,8 @@ run_prompts(struct run_args *a, const struct model *m,
     close_run(a, &many, clock_now() - start);
     if (prompts != NULL)
         prompts_close(prompts);
+    if (a->schema != NULL)
+        common_schema_release(&bound);
     tok_free(tok);
 }
 
@@ -219,8 +227,10 @@ check_ask(const struct run_args *a)
         die(EX_USAGE,
             "--ask needs a --temperature above 0, such as 1: at 0 all "
             "questions would be the same");
-    if (a->stop.n > 0 || a->logprobs != OPT_NONE || a->best_of > 0)
-        die(EX_USAGE, "%s takes no --stop, --logprobs or --best-of", how);
+    if (a->stop.n > 0 || a->logprobs != OPT_NONE || a->best_of > 0 ||
+        a->schema != NULL)
+        die(EX_USAGE, "%s takes no --stop, --logprobs, --best-of or --schema",
+            how);
 }
 
 static void
@@ -243,6 +253,9 @@ check_args(struct run_args *a)
         die(EX_USAGE,
             "--resume, --count, --logprobs and --best-of need a file: give "
             "prompts by --prompts");
+    if (a->schema != NULL && a->stop.n > 0)
+        die(EX_USAGE,
+            "--schema takes no --stop: a text ends where its document does");
     if (a->best.command != NULL && a->best_of == 0)
         die(EX_USAGE,
             "--reward: chooses one of several texts of a prompt: say how many "
@@ -274,6 +287,8 @@ run_main(int argc, char **argv)
             "end a text after this many tokens"),
         OPT_LIST(0, "stop", &a.stop, "string",
             "end a text where this begins (\\n: newline); may be repeated"),
+        OPT_STR(0, "schema", &a.schema, "file",
+            "write JSON documents that this JSON schema allows"),
         OPT_STR(0, "prompts", &a.prompts, "file",
             "continue the prompts of a file of lines, plain or JSON (-: "
             "standard input)"),

@@ -66,8 +66,8 @@ guess_task(void *ctx, size_t i, size_t worker)
     struct gen_text *t = g->draft->who[i];
     const size_t V = g->limits.draft->c.V;
 
-    t->chosen = gen_next(t, t->ids.n - t->r.n, g->draft->logits + i * V, V,
-        g->draft->V, &g->room[worker]);
+    t->chosen = gen_next(g, t, t->ids.n - t->r.n, g->draft->logits + i * V, V,
+        g->draft->V, worker);
 }
 
 /* Tokens of a text that the draft knows: those in its cache, which are dropped

@@ -13,8 +13,9 @@ struct draft *draft_new(const struct gen_engine *g);
 void draft_free(struct draft *d);
 size_t draft_bytes(const struct gen_engine *g);
 /* For each running text whose row is GEN_DRAFT_ROW: push `guesses` guessed
- * tokens to its ids, or fewer if the draft's logits are not finite or its cache
- * is full (it has as many pages as the engine's, but texts share none); set
+ * tokens to its ids, or fewer if the draft's logits are not finite, a schema
+ * allows none of the draft's tokens, or its cache is full (it has as many pages
+ * as the engine's, but texts share none); set
  * `guesses`, `feed`, `states` and `row`.  The argument row: number of the first
  * row of logits for these texts. */
 void draft_guess(struct gen_engine *g, size_t row);

@@ -9,37 +9,55 @@
 #include <math.h>
 #include <string.h>
 
+/* Find the tokens that may come after the first `next` new tokens of a text
+ * with a schema.  NULL: none may, after a wrong guess. */
+static const uint64_t *
+allowed_tokens(const struct gen_engine *g, const struct gen_text *t,
+    size_t next, size_t worker)
+{
+    const uint32_t *more = t->ids.v + t->r.n + t->followed;
+    struct mask_room *r = &g->mask[worker];
+
+    return mask_next(g->limits.vocab, t->r.schema, &t->json, more,
+               next - t->followed, t->end.v, t->end.n, r)
+        ? r->bits
+        : NULL;
+}
+
 uint32_t
-gen_next(const struct gen_text *t, size_t next, const float *z, size_t V,
-    size_t most, struct sample_room *room)
+gen_next(const struct gen_engine *g, const struct gen_text *t, size_t next,
+    const float *z, size_t V, size_t most, size_t worker)
 {
     const struct gen_params *p = t->r.params;
-    const struct sample_past past = { t->ids.v, t->ids.v + t->r.n, t->end.v,
-        t->r.n, next, next < p->least ? t->end.n : 0 };
+    struct sample_past past = { t->ids.v, t->ids.v + t->r.n, t->end.v, t->r.n,
+        next, next < p->least ? t->end.n : 0, NULL };
 
     if (!sample_finite(z, V))
         return UINT32_MAX;
+    if (t->r.schema != NULL &&
+        (past.allowed = allowed_tokens(g, t, next, worker)) == NULL)
+        return UINT32_MAX;
     return sample_next(&p->how, &past, z, most,
-        rng_unit(rng_key(p->seed, t->r.number), next), room);
+        rng_unit(rng_key(p->seed, t->r.number), next), &g->room[worker]);
 }
 
 /* Choose the token after the first `next` new tokens of a text, by a row of
  * logits. */
 static void
 choose_token(struct gen_engine *g, const struct gen_text *t, size_t next,
-    size_t row, struct sample_room *room)
+    size_t row, size_t worker)
 {
     const struct gen_params *p = t->r.params;
     const float *z = g->logits + row * g->m->c.V;
     struct gen_top *top = &g->top[row];
 
-    top->chosen = gen_next(t, next, z, g->m->c.V, g->V, room);
+    top->chosen = gen_next(g, t, next, z, g->m->c.V, g->V, worker);
     if (p->logprobs && top->chosen != UINT32_MAX) {
         const double lse = sample_lse(z, g->m->c.V);
 
         top->own = sample_logp(z[top->chosen], lse);
         sample_top(z, g->V, lse, p->top < g->V ? p->top : g->V, top->ids,
-            top->logp, room->key);
+            top->logp, g->room[worker].key);
     }
 }
 
@@ -56,7 +74,7 @@ choose_task(void *ctx, size_t i, size_t worker)
     if (t->feed == 0 || t->row == GEN_NO_ROW)
         return;
     for (size_t k = 0; k <= t->guesses; k++) {
-        choose_token(g, t, known + k - t->r.n, t->row + k, &g->room[worker]);
+        choose_token(g, t, known + k - t->r.n, t->row + k, worker);
         t->choices++;
         if (k < t->guesses && g->top[t->row + k].chosen != t->ids.v[known + k])
             break;
@@ -225,6 +243,11 @@ add_token(struct gen_engine *g, struct gen_text *t, const struct gen_top *top)
     if (ends_text(t))
         return GEN_EOS;
     tok_ids_push(&t->ids, t->chosen);
+    if (t->r.schema != NULL) {
+        (void)mask_follow(g->limits.vocab, t->r.schema, &t->json, t->chosen,
+            &g->mask[0]);
+        t->followed++;
+    }
     if (append_bytes(g, t))
         why = GEN_STOP;
     else if (t->ids.n - t->r.n == t->r.params->most)

@@ -46,6 +46,10 @@ gen_new(const struct model *m, struct pool *pool, const struct tokenizer *tok,
     g->room = xreallocarray(NULL, pool_size(pool), sizeof *g->room);
     for (size_t i = 0; i < pool_size(pool); i++)
         sample_room_init(&g->room[i], V);
+    if (l->vocab != NULL)
+        g->mask = xreallocarray(NULL, pool_size(pool), sizeof *g->mask);
+    for (size_t i = 0; l->vocab != NULL && i < pool_size(pool); i++)
+        mask_room_init(&g->mask[i], l->vocab);
     g->logits = xreallocarray(NULL, rows * V, sizeof *g->logits);
     g->top = xreallocarray(NULL, rows, sizeof *g->top);
     g->more = xcalloc(l->texts, sizeof *g->more);
@@ -90,6 +94,8 @@ gen_bytes(const struct gen_engine *g)
         logit_rows(l) * (V * sizeof *g->logits + sizeof *g->top) +
         l->texts * sizeof *g->more;
 
+    if (l->vocab != NULL)
+        n += pool_size(g->pool) * mask_room_bytes(l->vocab);
     if (g->draft != NULL)
         n += draft_bytes(g);
     if (l->scores)
@@ -104,6 +110,7 @@ free_text(struct gen_text *t)
     tok_ids_release(&t->ids);
     tok_ids_release(&t->end);
     buf_release(&t->bytes);
+    json_state_release(&t->json);
     free(t);
 }
 
@@ -120,7 +127,10 @@ gen_free(struct gen_engine *g)
     }
     for (size_t i = 0; i < pool_size(g->pool); i++)
         sample_room_release(&g->room[i]);
+    for (size_t i = 0; g->mask != NULL && i < pool_size(g->pool); i++)
+        mask_room_release(&g->mask[i]);
     free(g->room);
+    free(g->mask);
     tok_ids_release(&g->end);
     kv_free(g->kv);
     prefix_free(g->prefix);
@@ -170,11 +180,14 @@ gen_add(struct gen_engine *g, const struct gen_request *r, struct err *e)
     struct gen_text *t;
 
     assert(!r->score || g->limits.scores);
+    assert(r->schema == NULL || g->limits.vocab != NULL);
     if (check_request(g, r, e) < 0)
         return NULL;
     t = xcalloc(1, sizeof *t);
     t->r = *r;
     t->length = r->n;
+    if (r->schema != NULL)
+        json_state_begin(&t->json, r->schema);
     for (size_t i = 0; i < r->n; i++)
         tok_ids_push(&t->ids, r->prompt[i]);
     for (size_t i = 0; !r->params->past_eos && i < g->end.n; i++)

@@ -34,6 +34,9 @@
  * no bit of a text.  The method is that of Leviathan et al., arXiv:2211.17192,
  * except that a guess is accepted by equality, not as in their section 2.3.
  *
+ * A request with a schema gets its tokens in the same way from those that may
+ * follow (mask.h); the draft's guesses are among them too.
+ *
  * One thread makes all calls on an engine; pool's threads compute.
  *
  * schedule.c plans a step, draft.c guesses, emit.c chooses and reports tokens.
@@ -42,6 +45,7 @@
 #define GEN_ENGINE_H
 
 #include "base/pool.h"
+#include "gen/mask.h"
 #include "gen/params.h"
 #include "model/model.h"
 #include "tok/tok.h"
@@ -61,6 +65,8 @@ struct gen_limits {
     int apart;      /* 1: compute every prompt whole, for comparisons */
     const struct model *draft; /* outlives the engine; NULL: no guesses */
     size_t guesses; /* tokens that the draft guesses in a step, at most */
+    const struct mask_vocab *vocab; /* of tok, outlives the engine; NULL: no
+                                     * request has a schema */
 };
 enum { GEN_SLICE = 256 }; /* a good value of gen_limits.slice */
 
@@ -108,6 +114,10 @@ struct gen_request {
     uint64_t
         number; /* params->seed and number: key of the text's random numbers */
     int score;  /* report the prompt's tokens first, as GEN_PROMPT */
+    /* NULL, or a schema: the new text is a JSON document that it allows, or, if
+     * it does not end by GEN_EOS, the beginning of one.  mask_check_schema and
+     * mask_check_params have allowed the schema and params. */
+    const struct schema *schema;
     /* Called by gen_step.  It may call gen_add and gen_cancel, but not
      * gen_step. */
     void (*on_event)(void *ctx, const struct gen_event *ev);

@@ -14,9 +14,12 @@ enum { GEN_SCORED = 32 }; /* prompt tokens that are scored together */
 
 struct gen_text {
     struct gen_request r;
-    struct tok_ids ids;   /* the prompt, then the new tokens */
-    struct tok_ids end;   /* tokens that end the text */
-    struct buf bytes;     /* bytes of the new tokens */
+    struct tok_ids ids;     /* the prompt, then the new tokens */
+    struct tok_ids end;     /* tokens that end the text */
+    struct buf bytes;       /* bytes of the new tokens */
+    struct json_state json; /* with a schema: after the first `followed` new
+                             * tokens */
+    size_t followed;
     size_t shown;         /* bytes that were reported */
     size_t stop_from;     /* stop strings begin at this byte or later */
     size_t scored;        /* prompt tokens that were reported */
@@ -66,6 +69,7 @@ struct gen_engine {
     struct kvcache *kv;
     struct prefix *prefix;
     struct sample_room *room; /* [threads] */
+    struct mask_room *mask;   /* [threads]; NULL: no request has a schema */
     float *logits;            /* [rows,m.V]; rows: texts (1 + guesses) */
     struct gen_top *top;      /* [rows] */
     struct draft *draft;      /* NULL: no guesses */
@@ -95,11 +99,12 @@ void gen_keep_pages(struct gen_engine *g, struct gen_text *t);
 void gen_drop(struct gen_engine *g, struct gen_text *t);
 
 /* Choose the token after the first `next` new tokens of a text by logits z [V],
- * among the ids below `most`.  For the same `next`, logits of the draft and of
- * the model are sampled by the same random number.  UINT32_MAX: a logit is not
- * finite. */
-uint32_t gen_next(const struct gen_text *t, size_t next, const float *z,
-    size_t V, size_t most, struct sample_room *room);
+ * among the ids below `most`, in thread number `worker`.  For the same `next`,
+ * logits of the draft and of the model are sampled by the same random number.
+ * UINT32_MAX: a logit is not finite, or the tokens have a wrong guess after
+ * which the schema allows none. */
+uint32_t gen_next(const struct gen_engine *g, const struct gen_text *t,
+    size_t next, const float *z, size_t V, size_t most, size_t worker);
 /* Choose the next token of each text that has a row of logits. */
 void gen_choose(struct gen_engine *g);
 /* Report what a step has computed for a text.  Returns why it ends, or

@@ -312,15 +312,16 @@ test_loads(const char *name, size_t most)
         size_t threads;
         int preempts;
     } load[] = {
-        { "64 at a time", { 64, 400, LONGEST, 256, 1, 0, NULL, 0 }, 3, 0 },
+        { "64 at a time", { 64, 400, LONGEST, 256, 1, 0, NULL, 0, NULL }, 3,
+            0 },
         { "64 at a time, in slices of 7",
-            { 64, 400, LONGEST, 7, 1, 0, NULL, 0 }, 2, 0 },
+            { 64, 400, LONGEST, 7, 1, 0, NULL, 0, NULL }, 2, 0 },
         { "16 at a time, with few pages",
-            { 16, 14, LONGEST, 64, 1, 0, NULL, 0 }, 2, 1 },
+            { 16, 14, LONGEST, 64, 1, 0, NULL, 0, NULL }, 2, 1 },
         { "7 at a time, with the fewest pages",
-            { 7, 8, LONGEST, 256, 1, 0, NULL, 0 }, 1, 1 },
+            { 7, 8, LONGEST, 256, 1, 0, NULL, 0, NULL }, 1, 1 },
     };
-    const struct gen_limits alone = { 1, 8, LONGEST, 256, 1, 1, NULL, 0 };
+    const struct gen_limits alone = { 1, 8, LONGEST, 256, 1, 1, NULL, 0, NULL };
     struct heard want[TEXTS] = { 0 };
     struct model m;
 
@@ -355,7 +356,7 @@ test_drafts(const char *name, const char *draft_name, size_t most)
     static const struct {
         size_t texts, pages, guesses, threads;
     } load[] = { { 64, 400, 4, 3 }, { 1, 8, 1, 1 }, { 7, 9, 7, 2 } };
-    const struct gen_limits alone = { 1, 8, LONGEST, 256, 1, 1, NULL, 0 };
+    const struct gen_limits alone = { 1, 8, LONGEST, 256, 1, 1, NULL, 0, NULL };
     struct heard want[TEXTS] = { 0 };
     struct gen_stats s = { 0 };
     struct model m, draft;
@@ -369,7 +370,7 @@ test_drafts(const char *name, const char *draft_name, size_t most)
     run_requests(&m, 1, &alone, 0, want);
     for (size_t i = 0; i < sizeof load / sizeof *load; i++) {
         const struct gen_limits l = { load[i].texts, load[i].pages, LONGEST,
-            256, 1, 0, &draft, load[i].guesses };
+            256, 1, 0, &draft, load[i].guesses, NULL };
         struct heard got[TEXTS] = { 0 };
         size_t good;
 
@@ -397,7 +398,7 @@ static size_t
 write_sharing(const struct model *m, struct pool *pool, size_t pages,
     struct heard h[4])
 {
-    const struct gen_limits l = { 4, pages, LONGEST, 256, 0, 0, m, 4 };
+    const struct gen_limits l = { 4, pages, LONGEST, 256, 0, 0, m, 4, NULL };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     struct gen_stats s;
 
@@ -443,7 +444,7 @@ test_draft_pages(const struct model *m, struct pool *pool)
 static void
 test_draft_steps(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 1, 4, 100, 256, 0, 0, m, 4 };
+    const struct gen_limits l = { 1, 4, 100, 256, 0, 0, m, 4, NULL };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     struct heard h = { 0 };
     struct gen_stats s;
@@ -468,7 +469,7 @@ test_draft_steps(const struct model *m, struct pool *pool)
 static void
 test_shared(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 8, 100, LONGEST, 1000, 0, 0, NULL, 0 };
+    const struct gen_limits l = { 8, 100, LONGEST, 1000, 0, 0, NULL, 0, NULL };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     struct heard h[8] = { 0 };
     struct gen_stats s;
@@ -527,7 +528,7 @@ logp_after(const struct model *m, struct pool *pool, const uint32_t *ids,
 static void
 test_scores(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 2, 20, LONGEST, 17, 1, 0, NULL, 0 };
+    const struct gen_limits l = { 2, 20, LONGEST, 17, 1, 0, NULL, 0, NULL };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     struct heard h = { 0 };
     const float *logp;
@@ -568,7 +569,7 @@ test_scores(const struct model *m, struct pool *pool)
 static void
 test_longrope(struct pool *pool)
 {
-    const struct gen_limits l = { 2, 20, LONGEST, 17, 1, 0, NULL, 0 };
+    const struct gen_limits l = { 2, 20, LONGEST, 17, 1, 0, NULL, 0, NULL };
     struct gen_engine *g;
     struct heard h = { 0 };
     struct tok_ids text = { 0 };
@@ -612,7 +613,7 @@ test_longrope(struct pool *pool)
 static void
 test_ends(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 2, 10, 200, 64, 0, 0, NULL, 0 };
+    const struct gen_limits l = { 2, 10, 200, 64, 0, 0, NULL, 0, NULL };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     struct heard h[4] = { 0 };
     struct gen_stats s;
@@ -665,7 +666,7 @@ test_ends(const struct model *m, struct pool *pool)
 static void
 test_refused(const struct model *m, struct pool *pool)
 {
-    const struct gen_limits l = { 2, 2, 200, 64, 0, 0, NULL, 0 };
+    const struct gen_limits l = { 2, 2, 200, 64, 0, 0, NULL, 0, NULL };
     struct gen_engine *g = gen_new(m, pool, NULL, &l);
     const struct gen_params p = { .most = 100, .how = SAMPLING_DEFAULTS };
     uint32_t ids[200] = { 0 }, bad = (uint32_t)m->c.V;
