@@ -168,6 +168,8 @@ request_bytes(const struct request *q)
 
     for (size_t i = 0; i < q->prompts; i++)
         n += q->prompt[i].cap * sizeof *q->prompt[i].v;
+    if (q->schema != NULL)
+        n += schema_bytes(q->schema);
     return n;
 }
 

@@ -1,5 +1,6 @@
 /* The body of a request for texts; see request.h. */
 #include "request.h"
+#include "format.h"
 #include "known.h"
 #include "base/mem.h"
 
@@ -290,6 +291,7 @@ read_all(struct request *q, const json_t *j, const struct request_bounds *b,
     if (request_check(j, at, b, why) < 0 ||
         (!q->chat && member_bool(j, "echo", &q->echo, why) < 0) ||
         read_streaming(q, j, why) < 0 || read_params(q, j, b, why) < 0 ||
+        format_read(q, j, b, why) < 0 ||
         (q->chat ? render_messages : read_prompts)(q, j, b, why) < 0 ||
         check_counts(q, j, b, why) < 0)
         return -1;
@@ -318,6 +320,7 @@ request_release(struct request *q)
         tok_ids_release(&q->prompt[i]);
     free(q->prompt);
     params_release(&q->params);
+    schema_free(q->schema);
     *q = (struct request){ 0 };
 }
 

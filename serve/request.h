@@ -4,6 +4,7 @@
 #define SERVE_REQUEST_H
 
 #include "gen/chat.h"
+#include "gen/mask.h"
 #include "gen/params.h"
 #include "tok/tok.h"
 
@@ -28,11 +29,14 @@ struct request_bounds {
     const char *model; /* name that clients ask for */
     const struct tokenizer *tok;
     struct tok_scratch *scratch;
-    const struct chat *chat; /* NULL: the model has no template */
-    struct sampling how;     /* values of members that are missing */
-    size_t V;                /* number of the model's ids */
-    size_t context;          /* limit of tokens of a prompt with its text */
-    size_t texts;            /* limit of texts of a request */
+    const struct chat *chat;        /* NULL: the model has no template */
+    const struct mask_vocab *vocab; /* NULL: response_format is refused,
+                                     * because of `no_vocab` */
+    const char *no_vocab;
+    struct sampling how; /* values of members that are missing */
+    size_t V;       /* number of the model's ids */
+    size_t context; /* limit of tokens of a prompt with its text */
+    size_t texts;   /* limit of texts of a request */
 };
 
 struct request {
@@ -40,6 +44,7 @@ struct request {
     struct tok_ids *prompt; /* [prompts] */
     size_t prompts;
     struct gen_params params; /* params.n texts of each prompt */
+    struct schema *schema;    /* of response_format; NULL: texts are free */
     int stream, usage;        /* usage: stream_options.include_usage */
     int echo;                 /* return the prompt before the text */
     int ids_as_names; /* 1: name tokens "token_id:N" in log probabilities */

@@ -43,6 +43,8 @@ open_model(struct server *s, const struct serve_args *a)
             die_err(&e);
         note("no chats: %s", e.msg);
     }
+    if ((s->vocab = mask_vocab_new(s->tok, &s->m.c, &e)) == NULL)
+        s->no_vocab = xstrdup(e.msg);
     if ((s->pool = pool_new(dist_threads(a->threads), &e)) == NULL)
         die_err(&e);
 }
@@ -64,7 +66,8 @@ choose_limits(struct server *s, const struct serve_args *a)
             : most > 0            ? most
                                   : 2048,
         .slice = a->slice,
-        .scores = 1 };
+        .scores = 1,
+        .vocab = s->vocab };
     if (most > 0 && a->targets > most)
         die(EX_USAGE, "--targets %zu: give at most %zu, the model's positions",
             a->targets, most);
@@ -192,6 +195,8 @@ fill_api(struct server *s, const struct serve_args *a)
             : model_name(a->model),
         .tok = s->tok,
         .chat = s->chat,
+        .vocab = s->vocab,
+        .no_vocab = s->no_vocab,
         .scratch = tok_scratch_new(s->tok),
         .how = how,
         .V = s->m.c.V,
@@ -260,6 +265,8 @@ server_close(struct server *s)
     gen_free(s->exact);
     packed_free(s->packed);
     chat_free(s->chat);
+    mask_vocab_free(s->vocab);
+    free(s->no_vocab);
     tok_free(s->tok);
     model_close(&s->m);
     pool_free(s->pool);

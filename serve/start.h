@@ -28,7 +28,9 @@ struct serve_args {
 struct server {
     struct model m;
     struct tokenizer *tok;
-    struct chat *chat; /* NULL: the model has no template */
+    struct chat *chat;        /* NULL: the model has no template */
+    struct mask_vocab *vocab; /* NULL: texts cannot be bound by schemas */
+    char *no_vocab;           /* why not */
     struct pool *pool;
     struct packed *packed;     /* weights for products in 8-bit integers; NULL:
                                 * all products are in floating point */

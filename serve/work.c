@@ -263,6 +263,7 @@ give_text(struct desk *d, struct call *c)
         .request = { .prompt = prompt->v,
             .n = prompt->n,
             .params = &c->q.params,
+            .schema = c->q.schema,
             .number = i % c->q.params.n,
             .score = c->q.echo && c->q.params.logprobs,
             .on_event = on_event,

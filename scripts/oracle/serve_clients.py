@@ -33,6 +33,50 @@ def refused(call, kind, **want):
     return False
 
 
+def parse_documents(c, model):
+    """Classes of pydantic, whose schemas OpenAI's client makes."""
+    import enum
+    import typing
+    import pydantic
+
+    class Kind(str, enum.Enum):
+        big = "big"
+        small = "small"
+
+    class Cat(pydantic.BaseModel):
+        animal: typing.Literal["cat"]
+        lives: int
+
+    class Dog(pydantic.BaseModel):
+        animal: typing.Literal["dog"]
+        tricks: list[str]
+
+    class Part(pydantic.BaseModel):
+        """A part with parts"""
+        weight: float
+        parts: list["Part"]
+
+    class Thing(pydantic.BaseModel):
+        name: str = pydantic.Field(description="a short name")
+        kind: typing.Optional[Kind] = None
+        pet: typing.Union[Cat, Dog]
+        part: Part
+        fine: bool
+
+    parsed = cut = 0
+    for seed in range(8):
+        try:
+            r = c.chat.completions.parse(
+                model=model, response_format=Thing, seed=seed, temperature=.7,
+                max_completion_tokens=300, messages=[
+                    {"role": "user", "content": "Invent a thing, as JSON."}])
+            parsed += isinstance(r.choices[0].message.parsed, Thing)
+        except Exception as e:
+            cut += type(e).__name__ == "LengthFinishReasonError"
+    check(parsed > 0 and parsed + cut == 8,
+          f"openai parses {parsed} of 8 objects of a class, {cut} were cut off")
+
+
 def run_openai(url, model):
     import openai
     c = openai.OpenAI(base_url=url + "/v1", api_key="none")
@@ -70,6 +114,7 @@ def run_openai(url, model):
     check(refused(lambda: create(model=model, prompt="a", max_tokens=10**7),
                   "BadRequestError", code="context_length_exceeded"),
           "openai raises BadRequestError for too many tokens")
+    parse_documents(c, model)
 
 
 def stub(name, **members):

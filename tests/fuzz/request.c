@@ -28,6 +28,7 @@ open_api(void)
 {
     const struct queue_bounds b = { TEXTS, 1 << 20 };
     const char *top = getenv("RETORT_TOP");
+    const struct config c = { .V = V };
     char path[500];
     struct err e;
 
@@ -45,6 +46,8 @@ open_api(void)
         exit(1);
     }
     api.bounds.scratch = tok_scratch_new(api.bounds.tok);
+    api.bounds.vocab = mask_vocab_new(api.bounds.tok, &c, &e);
+    api.bounds.no_vocab = "not now";
     api.queue = queue_new(&b, wake_nobody);
     api.metrics = metrics_new("m", CONTEXT);
     api.target_tokens = CONTEXT;

@@ -5,5 +5,5 @@ if [ ! -x "$BUILD/bin/serve" ]; then
     skip 'bodies are read without a fault' 'built without libmicrohttpd (libmicrohttpd-dev)'
     done_testing
 fi
-replay request 15
+replay request 17
 done_testing
