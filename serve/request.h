@@ -34,9 +34,9 @@ struct request_bounds {
                                      * because of `no_vocab` */
     const char *no_vocab;
     struct sampling how; /* values of members that are missing */
-    size_t V;       /* number of the model's ids */
-    size_t context; /* limit of tokens of a prompt with its text */
-    size_t texts;   /* limit of texts of a request */
+    size_t V;            /* number of the model's ids */
+    size_t context;      /* limit of tokens of a prompt with its text */
+    size_t texts;        /* limit of texts of a request */
 };
 
 struct request {
