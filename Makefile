@@ -117,12 +117,18 @@ $(BUILD)/flags: FORCE
 	    '$(LDFLAGS) $(PKG_LIBS) $(MPI_LIBS) $(HTTPD_LIBS) $(EDIT_LIBS) $(VERSION) $(CLD2)' >$$new; \
 	cmp -s $$new $@ && rm $$new || mv $$new $@
 
+# Files of instruction sets that the compiler's machine lacks are empty.
+MACHINE := $(shell $(CC) -dumpmachine)
+ifneq ($(filter x86_64%,$(MACHINE)),)
 %_avx2.o:   ISA = -mavx2 -mfma -mf16c
 AVX512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
 %_avx512.o: ISA = $(AVX512)
 %_vnni.o:   ISA = $(AVX512) -mavx512vnni
 %_avx512bf16.o: ISA = $(AVX512) -mavx512bf16
 %_amx.o:    ISA = $(AVX512) -mavx512bf16 -mamx-tile -mamx-bf16
+else ifneq ($(filter aarch64%,$(MACHINE)),)
+%_dotprod.o: ISA = -march=armv8.2-a+dotprod
+endif
 # The kernels are written for -O3; a user's -O0 still wins for debugging.
 $(BUILD)/lib/kern/%.o: LAST = $(if $(findstring -O0,$(CFLAGS)),,-O3 \
     -fno-math-errno)

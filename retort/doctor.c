@@ -145,7 +145,10 @@ add_kernels(struct buf *b)
         return 0;
     }
     snprintf(text, sizeof text, "%s; 8-bit integers: %s; bfloat16: %s",
-        kern_name(), cpu_vnni() ? "VNNI" : "without VNNI",
+        kern_name(),
+        cpu_vnni()          ? "VNNI"
+            : cpu_dotprod() ? "SDOT"
+                            : "without an instruction for dot products",
         cpu_amx()              ? "AMX"
             : cpu_avx512bf16() ? "AVX512-BF16"
                                : "by multiply-adds, no faster than fp32");
@@ -154,7 +157,7 @@ add_kernels(struct buf *b)
         return 1;
     add_line(b, "",
         "plain C alone is tens of times slower: retort is meant "
-        "for processors with AVX2");
+        "for processors with AVX2 or NEON");
     return getenv("RETORT_KERNELS") != NULL;
 }
 

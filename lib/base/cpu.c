@@ -7,6 +7,8 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 static enum cpu_code
@@ -22,6 +24,8 @@ best(void)
         !__builtin_cpu_supports("avx512vl"))
         return CPU_AVX2;
     return CPU_AVX512;
+#elif defined(__aarch64__)
+    return CPU_NEON;
 #else
     return CPU_REF;
 #endif
@@ -36,19 +40,32 @@ cpu_choose(const char *name, enum cpu_code *code)
     if (!name || !*name)
         return NULL;
     for (int c = CPU_REF; c <= (int)most; c++)
-        if (strcmp(name, cpu_name((enum cpu_code)c)) == 0) {
+        if (strcmp(name, cpu_name((enum cpu_code)c)) == 0 &&
+            (c == CPU_REF || (c == CPU_NEON) == (most == CPU_NEON))) {
             *code = (enum cpu_code)c;
             return NULL;
         }
-    return "RETORT_KERNELS: not one of ref, avx2, avx512 for this processor";
+    return most == CPU_NEON
+        ? "RETORT_KERNELS: not one of ref, neon for this processor"
+        : "RETORT_KERNELS: not one of ref, avx2, avx512 for this processor";
 }
 
 const char *
 cpu_name(enum cpu_code code)
 {
-    static const char *const name[] = { "ref", "avx2", "avx512" };
+    static const char *const name[] = { "ref", "avx2", "avx512", "neon" };
 
     return name[code];
+}
+
+int
+cpu_dotprod(void)
+{
+#if defined(__aarch64__)
+    return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#else
+    return 0;
+#endif
 }
 
 int

@@ -1,4 +1,6 @@
 /* Vectors of AVX2 with FMA and F16C, for the templates *_vec.h. */
+#include "kern/x86_vec.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -58,7 +60,8 @@ v_hmax(vf a)
 }
 /* For dots_vec.h.  v_unpack_low, v_unpack_high and v_shuffle work within each
  * group of four lanes, as SSE's operations do.  v_low_half, v_high_half: the
- * bf16 numbers in the halves of each 32 bits, as floats. */
+ * bf16 numbers in the halves of each 32 bits, as floats.  v_rows4: 16 bytes
+ * from p on and 16 from p + step on. */
 #define v_unpack_low(a, b) _mm256_unpacklo_ps(a, b)
 #define v_unpack_high(a, b) _mm256_unpackhi_ps(a, b)
 #define v_shuffle(a, b, how) _mm256_shuffle_ps(a, b, how)
@@ -67,20 +70,22 @@ v_hmax(vf a)
 #define v_high_half(a)                                           \
     _mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(a), \
         _mm256_set1_epi32((int)0xffff0000)))
+#define v_rows4(p, step)                                       \
+    _mm256_insertf128_ps(_mm256_castps128_ps256(               \
+                             _mm_loadu_ps((const void *)(p))), \
+        _mm_loadu_ps((const void *)((p) + (step))), 1)
 
 /* For dot_sparse.  Each lane of a vb has the 32-bit mask of one row.
- *   b_join    makes a vb of two vectors that have four masks each
+ *   b_set     makes a vb of VW masks
  *   b_places  the lowest four bits of a mask have two ones; returns the place
  *             (0 to 3) of the first plus 4 times the place of the second
  *   b_shift   mask >> n in each lane
  *   v_set4    repeats the four floats at p in each group of four lanes
  *   v_pick    lane i gets the float at place places[i] % 4 of its group in a */
 #define vb __m256i
-static inline vb
-b_join(const __m128i four[2])
-{
-    return _mm256_set_m128i(four[1], four[0]);
-}
+#define b_set(b)                                                              \
+    _mm256_setr_epi32((b)[0], (b)[1], (b)[2], (b)[3], (b)[4], (b)[5], (b)[6], \
+        (b)[7])
 static inline vb
 b_places(vb mask)
 {

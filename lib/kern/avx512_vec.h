@@ -1,4 +1,6 @@
 /* Vectors of AVX-512 (F, BW, DQ, VL), for the templates *_vec.h. */
+#include "kern/x86_vec.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -34,7 +36,8 @@
 
 /* For dots_vec.h.  v_unpack_low, v_unpack_high and v_shuffle work within each
  * group of four lanes, as SSE's operations do.  v_low_half, v_high_half: the
- * bf16 numbers in the halves of each 32 bits, as floats. */
+ * bf16 numbers in the halves of each 32 bits, as floats.  v_rows4: 16 bytes
+ * from each of four places, which are step bytes apart. */
 #define v_unpack_low(a, b) _mm512_unpacklo_ps(a, b)
 #define v_unpack_high(a, b) _mm512_unpackhi_ps(a, b)
 #define v_shuffle(a, b, how) _mm512_shuffle_ps(a, b, how)
@@ -43,24 +46,28 @@
 #define v_high_half(a)                                           \
     _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a), \
         _mm512_set1_epi32((int)0xffff0000)))
+static inline __attribute__((always_inline)) vf
+v_rows4(const unsigned char *p, size_t step)
+{
+    vf v = _mm512_castps128_ps512(_mm_loadu_ps((const void *)p));
+
+    v = _mm512_insertf32x4(v, _mm_loadu_ps((const void *)(p + step)), 1);
+    v = _mm512_insertf32x4(v, _mm_loadu_ps((const void *)(p + 2 * step)), 2);
+    return _mm512_insertf32x4(v, _mm_loadu_ps((const void *)(p + 3 * step)), 3);
+}
 
 /* For dot_sparse.  Each lane of a vb has the 32-bit mask of one row.
- *   b_join    makes a vb of four vectors that have four masks each
+ *   b_set     makes a vb of VW masks
  *   b_places  the lowest four bits of a mask have two ones; returns the place
  *             (0 to 3) of the first plus 4 times the place of the second
  *   b_shift   mask >> n in each lane
  *   v_set4    repeats the four floats at p in each group of four lanes
  *   v_pick    lane i gets the float at place places[i] % 4 of its group in a */
 #define vb __m512i
-static inline vb
-b_join(const __m128i four[4])
-{
-    return _mm512_inserti32x4(
-        _mm512_inserti32x4(_mm512_inserti32x4(_mm512_castsi128_si512(four[0]),
-                               four[1], 1),
-            four[2], 2),
-        four[3], 3);
-}
+#define b_set(b)                                                              \
+    _mm512_setr_epi32((b)[0], (b)[1], (b)[2], (b)[3], (b)[4], (b)[5], (b)[6], \
+        (b)[7], (b)[8], (b)[9], (b)[10], (b)[11], (b)[12], (b)[13], (b)[14],  \
+        (b)[15])
 static inline vb
 b_places(vb mask)
 {

@@ -58,24 +58,6 @@ dot_block_end(size_t l, size_t k)
     return end < l0 + deep ? end : l0 + deep;
 }
 
-/* Load 16 bytes of each of VW / 4 rows into 16 bytes of the vector each.  The
- * rows are every fourth row from p on; their starts are `four` bytes apart. */
-static inline __attribute__((always_inline)) vf
-dot_lanes(const unsigned char *p, size_t four)
-{
-#if VW == 16
-    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps((const void *)p));
-
-    v = _mm512_insertf32x4(v, _mm_loadu_ps((const void *)(p + four)), 1);
-    v = _mm512_insertf32x4(v, _mm_loadu_ps((const void *)(p + 2 * four)), 2);
-    return _mm512_insertf32x4(v, _mm_loadu_ps((const void *)(p + 3 * four)), 3);
-#else
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(
-                                    _mm_loadu_ps((const void *)p)),
-        _mm_loadu_ps((const void *)(p + four)), 1);
-#endif
-}
-
 /* Set col to the columns in 16 bytes of VW rows: 4 of fp32, 8 of bf16. */
 static inline __attribute__((always_inline)) void
 dot_turn(vf col[8], enum dot_type type, const unsigned char *p, size_t stride)
@@ -84,7 +66,7 @@ dot_turn(vf col[8], enum dot_type type, const unsigned char *p, size_t stride)
 
     UNROLL
     for (size_t i = 0; i < 4; i++)
-        z[i] = dot_lanes(p + i * stride, 4 * stride);
+        z[i] = v_rows4(p + i * stride, 4 * stride);
     u[0] = v_unpack_low(z[0], z[1]);
     u[1] = v_unpack_high(z[0], z[1]);
     u[2] = v_unpack_low(z[2], z[3]);
@@ -131,18 +113,12 @@ dot_square(vf s[DOT_ROWS], int m, enum dot_type type, const float *x, size_t k,
 static inline __attribute__((always_inline)) vb
 dot_bits(const unsigned char *p, size_t stride)
 {
-    __m128i four[VW / 4];
+    int b[VW];
 
     UNROLL
-    for (size_t i = 0; i < VW / 4; i++) {
-        int b[4];
-
-        UNROLL
-        for (size_t r = 0; r < 4; r++)
-            memcpy(&b[r], p + (4 * i + r) * stride, sizeof *b);
-        four[i] = _mm_set_epi32(b[3], b[2], b[1], b[0]);
-    }
-    return b_join(four);
+    for (size_t r = 0; r < VW; r++)
+        memcpy(&b[r], p + r * stride, sizeof *b);
+    return b_set(b);
 }
 
 /* dot_square for SPARSE_COLS columns of 2:4 rows.  Each lane has a row of w: of
@@ -290,7 +266,7 @@ dot_prefetch(enum dot_type type, const struct kern_rows *w, size_t row,
 
     for (size_t r = 0; r < n; r++, p += w->stride)
         for (size_t j = 0; j < RUN; j += 64)
-            _mm_prefetch(p + j, _MM_HINT_T1);
+            __builtin_prefetch(p + j, 0, 2);
 }
 
 /* Compute m rows of y for n <= DOT_COLS rows of w from `row` on.  Inlined with

@@ -7,6 +7,7 @@
 /* Set in *k the matrix products of one instruction set. */
 void gemm_avx2(struct kern *k);
 void gemm_avx512(struct kern *k);
+void gemm_neon(struct kern *k);
 
 void gemm_nt_ref(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const float *b, size_t ldb, int add, float *c, size_t ldc);

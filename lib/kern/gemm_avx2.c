@@ -13,10 +13,4 @@
 #define PAGED_NV(m) ((m) <= 3 ? 4 : 2)
 #define GEMM gemm_avx2
 #include "kern/gemm_vec.h"
-#else
-void
-gemm_avx2(struct kern *k)
-{
-    (void)k;
-}
 #endif

@@ -13,10 +13,4 @@
 #define PAGED_NV(m) 4
 #define GEMM gemm_avx512
 #include "kern/gemm_vec.h"
-#else
-void
-gemm_avx512(struct kern *k)
-{
-    (void)k;
-}
 #endif

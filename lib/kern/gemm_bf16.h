@@ -58,7 +58,8 @@ struct bf16_set {
     void (*pack_b)(float *out, size_t n, size_t kc, const struct operand *x);
     void (*multiply)(const struct bf16_strip *s);
 };
-extern const struct bf16_set bf16_amx, bf16_avx512, bf16_fma512, bf16_fma256;
+extern const struct bf16_set bf16_amx, bf16_avx512, bf16_fma512, bf16_fma256,
+    bf16_fma_neon;
 
 /* dots_bf16 of struct kern, with the bits of bf16_avx512. */
 void dots_bf16_avx512(size_t m, size_t n, size_t k, const float *x,

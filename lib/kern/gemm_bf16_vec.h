@@ -194,23 +194,20 @@ put(const struct bf16_strip *t, const float *sum, size_t i0, size_t n)
 static void
 multiply(const struct bf16_strip *t)
 {
-    enum {
-        TINY_TO_ZERO = 0x8000,
-        ROWS = 32 /* rows for which the mode is set once, as that takes time */
-    };
-    const unsigned mode = _mm_getcsr();
+    enum { ROWS = 32 }; /* the mode is set once for these, as that takes time */
     const size_t panel = t->chunks * BF16_WHOLE;
     const size_t row = t->along ? t->chunks * BF16_CHUNK : 1;
     _Alignas(64) float sum[ROWS * NR];
 
     for (size_t i = 0, n; i < t->m; i += n) {
+        const unsigned mode = v_tiny_to_zero();
+
         n = t->m - i < ROWS ? t->m - i : ROWS;
-        _mm_setcsr(mode | TINY_TO_ZERO);
         for (size_t k = i; k < i + n; k += MR)
             sums[t->along][(t->n - 1) / BF16_GROUP](t,
                 t->a + k / BF16_GROUP * panel + k % BF16_GROUP * row,
                 t->c + k * t->ldc, sum + (k - i) * NR);
-        _mm_setcsr(mode);
+        v_set_mode(mode);
         put(t, sum, i, n);
     }
 }

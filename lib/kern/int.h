@@ -35,7 +35,8 @@
  *     bytes follow; in the first 64 if i is even, else in the second, bits
  *     i/2*2 and i/2*2+1 are bits 4-5 of quad i.  Codes of 8 bits: 8 x 64 bytes.
  *
- * int_pack.c packs; int_ref.c, int_avx2.c and int_vnni.c multiply.
+ * int_pack.c packs; int_ref.c, int_avx2.c, int_vnni.c, int_neon.c and
+ * int_dotprod.c multiply.
  */
 #ifndef KERN_INT_H
 #define KERN_INT_H
@@ -91,6 +92,7 @@ struct int_kern {
         size_t ldy);
 };
 
-extern const struct int_kern int_kern_ref, int_kern_avx2, int_kern_vnni;
+extern const struct int_kern int_kern_ref, int_kern_avx2, int_kern_vnni,
+    int_kern_neon, int_kern_dotprod;
 
 #endif

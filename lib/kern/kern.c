@@ -2,6 +2,7 @@
 #include "kern/kern.h"
 #include "kern/gemm_bf16.h"
 #include "kern/int.h"
+#include "kern/quant_fit.h"
 
 #include "base/cpu.h"
 #include "kern/rows_ref.h"
@@ -29,10 +30,18 @@ kern_force(const char *name)
         rows_avx2(&k);
         gemm_avx2(&k);
         k.ints = &int_kern_avx2;
+        k.fit = &fit_kern_avx2;
     } else if (code == CPU_AVX512) {
         rows_avx512(&k);
         gemm_avx512(&k);
         k.ints = cpu_vnni() ? &int_kern_vnni : &int_kern_avx2;
+        k.fit = &fit_kern_avx2;
+    }
+#elif defined(__aarch64__)
+    if (code == CPU_NEON) {
+        rows_neon(&k);
+        gemm_neon(&k);
+        k.ints = cpu_dotprod() ? &int_kern_dotprod : &int_kern_neon;
     }
 #endif
     k.name = cpu_name(code);
@@ -62,6 +71,10 @@ fastest(enum kern_bf16 result)
     return wide                            ? &bf16_fma512
         : strcmp(single.name, "avx2") == 0 ? &bf16_fma256
                                            : NULL;
+#elif defined(__aarch64__)
+    return result == KERN_BF16_AVX512 && strcmp(single.name, "neon") == 0
+        ? &bf16_fma_neon
+        : NULL;
 #else
     (void)result;
     return NULL;

@@ -95,7 +95,8 @@ struct loss_kern {
         const float *restrict b, size_t n, float c);
 };
 
-extern const struct loss_kern loss_kern_ref, loss_kern_avx2, loss_kern_avx512;
+extern const struct loss_kern loss_kern_ref, loss_kern_avx2, loss_kern_avx512,
+    loss_kern_neon;
 
 /* The set that kern_init chose. */
 const struct loss_kern *loss_kern(void);

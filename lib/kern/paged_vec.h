@@ -37,7 +37,7 @@ paged_tile(size_t m, size_t nv, size_t last, size_t deep,
         vf z[4];
 
         for (size_t v = 0; v < nv * VW; v += 16)
-            _mm_prefetch((const char *)(next + v), _MM_HINT_T1);
+            __builtin_prefetch(next + v, 0, 2);
         UNROLL
         for (size_t v = 0; v < nv; v++)
             z[v] = last == VW ? v_load(b + v * VW) : v_load_part(b, last, 0.0f);

@@ -16,11 +16,7 @@
 #ifndef PACKED
 #define PACKED(a) (a)
 #endif
-#if VW == 8
-#define LOAD8(p) PACKED(v_load(p))
-#else
-#define LOAD8(p) _mm256_loadu_ps(p)
-#endif
+#include "kern/turn8.h"
 
 /* Copy `vectors` vectors of contiguous columns.  Inlined with a constant: else
  * compilers turn the loop into calls of memcpy. */
@@ -33,51 +29,6 @@ copy_columns(float *restrict out, const float *restrict in, size_t step,
         for (int v = 0; v < vectors; v++, out += VW)
             v_store(out, PACKED(v_load(in + v * VW)));
     }
-}
-
-/* Transpose 8 rows of 8 floats: out[l * width + i] = in[i * step + l]. */
-static inline void
-turn8(float *restrict out, size_t width, const float *restrict in, size_t step)
-{
-    __m256 r[8], u[8];
-
-    UNROLL
-    for (int i = 0; i < 4; i++) {
-        /* rows i and i + 4 side by side, for each half of the columns */
-        const __m256 x = LOAD8(in + (size_t)i * step);
-        const __m256 y = LOAD8(in + (size_t)(i + 4) * step);
-
-        r[i] = _mm256_permute2f128_ps(x, y, 0x20);
-        r[i + 4] = _mm256_permute2f128_ps(x, y, 0x31);
-    }
-    UNROLL
-    for (int h = 0; h < 8; h += 4) {
-        u[0] = _mm256_unpacklo_ps(r[h], r[h + 1]);
-        u[1] = _mm256_unpackhi_ps(r[h], r[h + 1]);
-        u[2] = _mm256_unpacklo_ps(r[h + 2], r[h + 3]);
-        u[3] = _mm256_unpackhi_ps(r[h + 2], r[h + 3]);
-        u[4] = _mm256_shuffle_ps(u[0], u[2], 0x44);
-        u[5] = _mm256_shuffle_ps(u[0], u[2], 0xee);
-        u[6] = _mm256_shuffle_ps(u[1], u[3], 0x44);
-        u[7] = _mm256_shuffle_ps(u[1], u[3], 0xee);
-        UNROLL
-        for (int i = 0; i < 4; i++)
-            _mm256_storeu_ps(out + (size_t)(h + i) * width, u[4 + i]);
-    }
-}
-
-/* Transpose 4 rows of 4 floats, as turn8. */
-static inline void
-turn4(float *restrict out, size_t width, const float *restrict in, size_t step)
-{
-    __m128 a = _mm_loadu_ps(in), b = _mm_loadu_ps(in + step);
-    __m128 c = _mm_loadu_ps(in + 2 * step), d = _mm_loadu_ps(in + 3 * step);
-
-    _MM_TRANSPOSE4_PS(a, b, c, d);
-    _mm_storeu_ps(out, a);
-    _mm_storeu_ps(out + width, b);
-    _mm_storeu_ps(out + 2 * width, c);
-    _mm_storeu_ps(out + 3 * width, d);
 }
 
 /* Transpose `by` rows of a panel over the whole depth. */

@@ -8,10 +8,4 @@
 #define LOSS_KERN loss_kern_avx2
 #include "kern/rows_ref.h"
 #include "kern/rows_vec.h"
-#else
-void
-rows_avx2(struct kern *k)
-{
-    (void)k;
-}
 #endif

@@ -11,6 +11,7 @@ extern const struct kern kern_ref;
  * narrow_f16 stay as they are. */
 void rows_avx2(struct kern *k);
 void rows_avx512(struct kern *k);
+void rows_neon(struct kern *k);
 /* 2 sqrt(2/pi), and the factor of g^3, in the tanh form of GELU. */
 #define GELU_Z2 1.5957691216057308f
 #define GELU_CUBE 0.044715f

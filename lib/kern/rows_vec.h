@@ -72,7 +72,7 @@ half_at(const unsigned char *p)
     uint16_t h;
 
     memcpy(&h, p, sizeof h); /* this processor is little-endian */
-    return _cvtsh_ss(h);
+    return v_half(h);
 }
 
 static void
@@ -93,12 +93,10 @@ widen_q8_0(float *restrict out, const void *in, size_t n)
 static inline void
 nibbles(unsigned char q[32], const unsigned char *p, int sub)
 {
-    const __m128i a = _mm_loadu_si128((const __m128i *)p);
-    const __m128i f = _mm_set1_epi8(15), s = _mm_set1_epi8((char)sub);
-    const __m128i hi = _mm_and_si128(_mm_srli_epi16(a, 4), f);
-
-    _mm_storeu_si128((__m128i *)q, _mm_sub_epi8(_mm_and_si128(a, f), s));
-    _mm_storeu_si128((__m128i *)(q + 16), _mm_sub_epi8(hi, s));
+    for (size_t i = 0; i < 16; i++) {
+        q[i] = (unsigned char)((p[i] & 15) - sub);
+        q[i + 16] = (unsigned char)((p[i] >> 4) - sub);
+    }
 }
 
 static void
@@ -602,5 +600,4 @@ ROWS(struct kern *k)
     k->delta = delta_token;
     k->delta_bwd = delta_token_bwd;
     k->loss = &LOSS_KERN;
-    k->fit = &fit_kern_avx2;
 }

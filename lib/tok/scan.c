@@ -82,11 +82,12 @@ const struct tok_code *
 scan_choose(const char *name, struct err *e)
 {
     static const struct tok_code codes[] = {
-        { "ref", scan_ref, queue_ref, NULL },
+        [CPU_REF] = { "ref", scan_ref, queue_ref, NULL },
 #if defined(__x86_64__)
-        { "avx2", scan_avx2, queue_avx2, valid_avx2 },
-        { "avx512", scan_avx512, queue_avx512, valid_avx512 }
+        [CPU_AVX2] = { "avx2", scan_avx2, queue_avx2, valid_avx2 },
+        [CPU_AVX512] = { "avx512", scan_avx512, queue_avx512, valid_avx512 },
 #endif
+        [CPU_NEON] = { "neon", scan_ref, queue_ref, NULL }
     };
     enum cpu_code code;
     const char *why = cpu_choose(name, &code);

@@ -316,7 +316,7 @@ test_paged(const char *isa)
 int
 main(void)
 {
-    static const char *const isas[] = { "avx512", "avx2", "ref" };
+    static const char *const isas[] = { "avx512", "avx2", "neon", "ref" };
     static const size_t one[] = { 1, 0 }, l64[] = { 64, 0 };
     static const size_t packed[] = { 3, 1, 60, 30, 40, 0 };
     static const size_t odd[] = { 5, 95, 0 };
@@ -324,7 +324,7 @@ main(void)
     const struct shape shapes[] = { { 1, 1, 1, 2, one }, { 64, 2, 2, 16, l64 },
         { 150, 6, 2, 16, packed }, { 130, 4, 2, 6, odd } };
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const char *why = kern_force(isas[i]);
 
         if (why != NULL) {

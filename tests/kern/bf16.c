@@ -310,7 +310,6 @@ test_halves(const char *name, int there)
         ok(bad == 0, "%s with stored bfloat16: %zu numbers differ", name, bad);
 }
 
-#if defined(__x86_64__)
 static int
 has(const char *kernels)
 {
@@ -325,10 +324,14 @@ test_sets(void)
         const struct bf16_set *set;
         int here;
     } sets[] = {
+#if defined(__aarch64__)
+        { "NEON", &bf16_fma_neon, has("neon") },
+#else
         { "TDPBF16PS", &bf16_amx, has("avx512") && cpu_amx() },
         { "VDPBF16PS", &bf16_avx512, cpu_avx512bf16() },
         { "AVX-512", &bf16_fma512, has("avx512") },
         { "AVX2", &bf16_fma256, has("avx2") },
+#endif
     };
 
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
@@ -346,7 +349,6 @@ test_sets(void)
         test_halves(sets[i].name, sets[i].set->words == BF16_PAIRS);
     }
 }
-#endif
 
 int
 main(void)
@@ -372,9 +374,7 @@ main(void)
     golden_close(&g);
     test_tiny();
     test_factor();
-#if defined(__x86_64__)
     test_sets();
-#endif
     kern_force(NULL);
     kern_compute("avx512bf16");
     test_error(kern_name());

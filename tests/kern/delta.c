@@ -188,10 +188,10 @@ test_example(const char *set)
 int
 main(void)
 {
-    static const char *const sets[] = { "ref", "avx2", "avx512" };
+    static const char *const sets[] = { "ref", "avx2", "avx512", "neon" };
     static const size_t sizes[] = { 1, 6, 64, 131 };
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         if (kern_force(sets[i]) != NULL) {
             tap_skip(sets[i], "not this processor");
             continue;

@@ -208,7 +208,7 @@ test_set(const char *name)
 int
 main(void)
 {
-    static const char *const isas[] = { "avx512", "avx2", "ref" };
+    static const char *const isas[] = { "avx512", "avx2", "neon", "ref" };
     static const char *const halves[] = { "avx512bf16", "amx" };
 
     for (size_t i = 0; i < MAX * MAX; i++) {
@@ -216,7 +216,7 @@ main(void)
         b[i] = (float)rng_normal(2, i);
         was[i] = (float)rng_normal(3, i);
     }
-    for (size_t s = 0; s < 3; s++) {
+    for (size_t s = 0; s < 4; s++) {
         const char *why = kern_force(isas[s]);
 
         if (why != NULL)

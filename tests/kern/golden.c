@@ -434,9 +434,9 @@ test_quant(void)
 int
 main(void)
 {
-    static const char *const isas[] = { "avx512", "avx2", "ref" };
+    static const char *const isas[] = { "avx512", "avx2", "neon", "ref" };
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const char *why = kern_force(isas[i]);
 
         if (why != NULL) {

@@ -256,9 +256,9 @@ test_type(const char *set, enum kern_quant t)
 int
 main(void)
 {
-    static const char *const sets[] = { "avx512", "avx2", "ref" };
+    static const char *const sets[] = { "avx512", "avx2", "neon", "ref" };
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         if (kern_force(sets[i]) != NULL) {
             tap_skip(sets[i], "this processor has no such kernels");
             continue;

@@ -758,7 +758,7 @@ test_freq(void)
 int
 main(void)
 {
-    static const char *const isas[] = { "avx512", "avx2", "ref" };
+    static const char *const isas[] = { "avx512", "avx2", "neon", "ref" };
 
     setenv("RETORT_KERNELS", "sse9", 1);
     ok(kern_init() != NULL && kern_init() != NULL,
@@ -768,7 +768,7 @@ main(void)
     fill(c, N, 3, 1.0);
     test_freq();
     test_long_freq();
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const char *why = kern_force(isas[i]);
 
         if (why != NULL) {

@@ -347,12 +347,12 @@ test_kernels(const char *set, const char *compute)
 int
 main(void)
 {
-    static const char *const sets[] = { "ref", "avx2", "avx512" };
+    static const char *const sets[] = { "ref", "avx2", "avx512", "neon" };
     static const char *const formats[] = { "f32", "avx512bf16", "amx" };
 
     for (size_t i = 0; i < TEXTS * (T + 1); i++)
         ids[i] = (uint32_t)(rng_u64(8, i) >> 40);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         for (size_t k = 0; k < 3; k++) {
             /* the other pairs need plain C for an instruction: slow */
             if (k == 0 || (i > 0 && k == 1) || (i == 2 && k == 2))

@@ -189,12 +189,12 @@ test_valid(const struct tok_code *code)
 int
 main(void)
 {
-    static const char *const name[] = { "ref", "avx2", "avx512" };
+    static const char *const name[] = { "ref", "avx2", "avx512", "neon" };
     struct err e;
 
     ok(scan_choose("sse9", &e) == NULL && e.code == EX_USAGE,
         "an unknown one is refused");
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const struct tok_code *code = scan_choose(name[i], &e);
 
         for (int k = 0; code && k < KINDS; k++) {

@@ -1,0 +1,16 @@
+/* What the vectors of AVX2 and of AVX-512 share. */
+#include <immintrin.h>
+
+#define v_half(h) _cvtsh_ss(h) /* half precision to single */
+
+/* For gemm_bf16_vec.h: results too small for normal numbers become 0, until
+ * v_set_mode restores what this returned. */
+static inline unsigned
+v_tiny_to_zero(void)
+{
+    const unsigned mode = _mm_getcsr();
+
+    _mm_setcsr(mode | 0x8000);
+    return mode;
+}
+#define v_set_mode(mode) _mm_setcsr(mode)
