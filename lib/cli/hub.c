@@ -15,12 +15,29 @@ has_suffix(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
+static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                              "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+
+/* Has s the form NAME of the oldest ids? */
+static int
+is_old_id(const char *s)
+{
+    return *s != '\0' && *s != '.' && s[strspn(s, allowed)] == '\0';
+}
+
+/* Length of "LABEL=" at the beginning of s; 0: there is none. */
+static size_t
+label_length(const char *s)
+{
+    const size_t n = strcspn(s, "=/:");
+
+    return n > 0 && s[n] == '=' ? n + 1 : 0;
+}
+
 /* Has s the form ORG/NAME, without the suffix of a file? */
 static int
 is_id(const char *s)
 {
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "abcdefghijklmnopqrstuvwxyz0123456789-_.";
     const size_t org = strspn(s, allowed);
     const char *name = s + org + 1;
 
@@ -64,26 +81,44 @@ main_snapshot(const char *dir)
     return path;
 }
 
-const char *
-hub_path(const char *name)
+/* Path of the main snapshot of the model `id`, which is ORG/NAME or NAME.  Dies
+ * if the cache has none. */
+static char *
+cached(const char *id)
 {
-    char *cache, *dir, *path;
-    const char *slash;
+    const char *slash = strchr(id, '/');
+    const int org = slash != NULL ? (int)(slash - id) : 0;
+    char *cache = cache_dir();
+    char *dir = xasprintf("%s/models--%.*s%s%s", cache, org, id,
+        slash != NULL ? "--" : "", slash != NULL ? slash + 1 : id);
+    char *path = main_snapshot(dir);
 
-    if (!is_id(name) || io_exists(name))
-        return name;
-    slash = strchr(name, '/');
-    cache = cache_dir();
-    dir = xasprintf("%s/models--%.*s--%s", cache, (int)(slash - name), name,
-        slash + 1);
-    path = main_snapshot(dir);
     if (path == NULL)
         die(EX_SYS,
             "%s: is neither here nor in the Hugging Face cache %s: give the "
             "path of a model, or fetch it with hf download %s --local-dir DIR "
             "and give DIR",
-            name, cache, name);
+            id, cache, id);
     free(cache);
     free(dir);
     return path;
+}
+
+const char *
+hub_path(const char *name)
+{
+    static const char of_hub[] = "hf:";
+    const size_t n = sizeof of_hub - 1, label = label_length(name);
+    const char *id = name + label;
+
+    if (strncmp(id, of_hub, n) == 0) {
+        id += n;
+        if (!is_id(id) && !is_old_id(id))
+            die(EX_USAGE, "%s: after hf: the id of a model follows, ORG/NAME",
+                name);
+    } else if (!is_id(id) || io_exists(id)) {
+        return name;
+    }
+    return label == 0 ? cached(id)
+                      : xasprintf("%.*s%s", (int)label, name, cached(id));
 }

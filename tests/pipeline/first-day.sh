@@ -24,7 +24,7 @@ meant 'prune sparsfy' 'prune sparsify' prune sparsfy -m m
 # --- a model by its id ---
 export HF_HUB_CACHE="$PWD/hub"
 snap=hub/models--org--tiny/snapshots/0123abcd
-mkdir -p $snap hub/models--org--tiny/refs
+mkdir -p $snap hub/models--org--tiny/refs hub/models--alone
 cp "$hf"/* $snap
 printf 0123abcd >hub/models--org--tiny/refs/main
 text=$top/tests/golden/smollm2/text.txt
@@ -37,6 +37,22 @@ ok 'convert finds a model by its id' convert -q org/tiny by-id
 same 'a model by its id has the same weights' by-id/model.safetensors by-path/model.safetensors
 ok 'a model is found by its id in HF_HOME' env -u HF_HUB_CACHE HF_HOME="$PWD/home" sh -c \
     'mkdir home && cp -r hub home/ && evalppl -q -m org/tiny -c 64 docs'
+ln -s ../models--org--tiny/snapshots ../models--org--tiny/refs hub/models--alone
+ok 'a tokenizer is found behind hf:' tokenize -q -t hf:org/tiny -o docs.hf "$text"
+same 'a tokenizer behind hf: gives the same ids' docs docs.hf
+ok 'an id without an organisation is found behind hf:' convert -q hf:alone alone
+same 'the id without an organisation has the same weights' \
+    alone/model.safetensors by-path/model.safetensors
+ok 'a model behind hf: is found after its label' evalppl -q -m a=hf:org/tiny \
+    -m b=hf:alone --base hf:org/tiny -c 64 -o table docs
+like 'the label stands for the model behind hf:' '^a ' table
+ok 'models behind hf: are found in every option of a model' plan run -q \
+    -m hf:org/tiny --teacher hf:alone -B 2 -T 16
+status 2 'what is no id behind hf: is refused' evalppl -q -m hf:a/b/c -c 64 docs
+like 'the message says what follows hf:' 'hf:a/b/c: after hf: the id .* ORG/NAME' err
+status 1 'a name behind hf: that is not in the cache is refused' convert hf:org/none new
+like 'the message of a missing hf: model says how to get it' \
+    '^convert: org/none: .*hf download org/none' err
 for program in teacher student convert evalppl; do
     case $program in
     convert) set -- convert org/none new ;;
@@ -48,6 +64,8 @@ for program in teacher student convert evalppl; do
 done
 mkdir org && cp -r "$hf" org/tiny && rm org/tiny/model.safetensors
 status 3 'a folder of that name comes first' evalppl -q -m org/tiny -c 64 docs
+ok 'a model behind hf: is that of the cache, not the folder' \
+    evalppl -q -m hf:org/tiny -c 64 docs
 
 # --- nothing is left by a command that could not start ---
 # no_folder WHAT STATUS command ...: which would write to `new`
