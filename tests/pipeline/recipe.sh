@@ -256,4 +256,12 @@ done
 touch mine/3.txt
 status 2 'a text that has changed since is refused with status 2' own
 like 'the message names the text that has changed' "full was made before $work/mine/3.txt was changed" err
+awk 'BEGIN { for (i = 0; i < 1000; i++) printf "%d \"word\" \\\\ ", i * 7919 % 10007 }' >long.txt
+ok 'a smoke run is evaluated' recipe WORK="$work/s" UDHR=none TEXT="$work/mine" \
+    HELD_OUT_TEXT="$work/long.txt" SMOKE=1 report
+judged=$(awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bytes") b = i }
+    NR > 1 { n = $b } END { print n }' s/smoke/held-out.stats)
+if [ "$judged" -gt 500 ] && [ "$judged" -lt 1500 ]; then
+    pass 'a smoke run reads the beginning of a long text'
+else fail "a smoke run reads the beginning of a long text: $judged bytes"; fi
 done_testing
