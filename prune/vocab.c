@@ -34,7 +34,7 @@ static const struct opt options[] = {
         "drop reserved special tokens that the corpus does not use"),
     OPT_GROUP("report"),
     OPT_STR(0, "held-out", &a.held_out, "input",
-        "documents on which to measure the dropped ids' probability"),
+        "documents to measure on, which nothing is trained on"),
     COMMON_REPORT(&a.report), OPT_GROUP("run"), COMMON_DTYPE(&a.type),
     COMMON_THREADS(&a.threads), OPT_END
 };

@@ -52,6 +52,7 @@ SEED       ?= 1# seed of the order of the text
 PACK       ?= best# how documents fill rows
 MIX        ?=# options of stream that mix sources, such as --unimax 2; see stream(1)
 PARAMS     ?=# parameters that the student keeps
+RATIO      ?=# share of the parameters that is removed, instead of PARAMS
 VOCAB      ?=# ids that the student keeps, such as 64K
 TASKS      ?=# tasks to score too, FORM=FILE each; see evaltask(1)
 CLOZE      ?=# 1: score how paragraphs of the held-out text go on
@@ -128,7 +129,7 @@ endif
 source     = TEXT $(if $(TEXT),,$(SOURCE))
 text_by    = TEACHER $(source) $(if $(share),JUDGED_SHARE) TOKENIZE PIECES T JOIN \
              VOCAB $(if $(WRITTEN)$(answers),SEED) ANSWERS $(asked_by)
-cut_by     = $(text_by) PARAMS BLOCKS PACK MIX CALIB_ROWS REPAIR_ROWS CANDIDATES \
+cut_by     = $(text_by) PARAMS RATIO BLOCKS PACK MIX CALIB_ROWS REPAIR_ROWS CANDIDATES \
              $(filter-out $(text_by),SEED) KEEP READY PRUNE SPARSIFY \
              $(if $(answers),CALIB)
 said_by    = B BATCHES SAYS COMPUTE CALIBRATE $(if $(CALIBRATE),TEACHER_LR) \
@@ -231,6 +232,8 @@ planned   = $(subst @,$(space),$(filter --recompute --micro@% --act@% --grad@% \
 plan: $(OUT)/plan.txt
 	@cat $<
 
+# recipes/own.mk has a plan of its own.
+ifeq ($(planned_by_own),)
 # The measurement takes at most 5 % of the run: 6 steps, or 10 rows alone.
 plan_of = $(BIN)/plan $(1) -q -m $(original) --teacher $(original) -T $(T) \
     -j $(THREADS) $(compute) $(planned) --tokens $$(($(B) * $(T) * $(BATCHES)))
@@ -250,6 +253,7 @@ $(OUT)/plan.txt: $(original_made) $(OUT)/plan.asked | programs
 	    grep -E '^(time.speed|run.hours) ' $@.all >$@.time; \
 	fi && cat $@.time $(if $(answers),$(OUT)/trial.txt) | tee -a $@.new
 	@rm $@.all $@.time; mv $@.new $@
+endif
 
 ## fetch: the model and the texts
 # After the plan, which needs the model alone.
@@ -414,7 +418,8 @@ $(OUT)/teacher/config.json: $(OUT)/train.done | programs
 prune: $(OUT)/pruned/config.json
 
 search = $(calibrating) -B 1 --batches $(REPAIR_ROWS) | $(BIN)/prune -m $(whole) \
-    $(and $(PARAMS),--params $(PARAMS)) $(and $(BLOCKS),--blocks $(BLOCKS)) \
+    $(and $(PARAMS),--params $(PARAMS)) $(and $(RATIO),--ratio $(RATIO)) \
+    $(and $(BLOCKS),--blocks $(BLOCKS)) \
     --calib-rows $(CALIB_ROWS) --repair-rows $(REPAIR_ROWS) \
     --method greedy --candidates $(CANDIDATES) \
     -j $(THREADS) $(PRUNE) --report $(OUT)/prune.tsv -o $(cut)
@@ -622,12 +627,14 @@ continuations = awk -F '\t' '{ gsub(/\\[nt]/, " ", $$3); \
     printf "%s%-10s %s\n", (NR > 1 && NR % 3 == 1 ? "\n" : ""), $$2, $$3 }' \
     $(OUT)/samples.txt
 
+# A line LABEL:TEXT for each prompt.
+prompts ?= for p in $(PROMPTS); do printf '%s\n' "$$p"; done
 $(OUT)/samples.txt: $(OUT)/$(student)/config.json $(OUT)/samples.asked | programs
-	@for p in $(PROMPTS); do \
+	@$(prompts) | while IFS= read -r p; do \
 	    for m in teacher:$(whole) pruned:$(OUT)/pruned \
 	        $(student):$(OUT)/$(student); do \
 	        $(BIN)/generate run -q -m "$${m#*:}" -j $(THREADS) -n 24 \
-	            -- "$${p#*:}" >$@.text || exit 1; \
+	            -- "$${p#*:}" >$@.text </dev/null || exit 1; \
 	        printf '%s\t%s\t' "$${p%%:*}" "$${m%%:*}"; \
 	        awk '{ gsub(/\\/, "&&"); gsub(/\t/, "\\t"); \
 	            printf "%s%s", (NR > 1 ? "\\n" : ""), $$0 } \

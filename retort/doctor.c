@@ -90,24 +90,6 @@ read_choice(const char *path, char *text, size_t n)
         fclose(f);
 }
 
-/* Is there an executable file of this name in a folder of PATH? */
-static int
-is_in_path(const char *name)
-{
-    const char *p = getenv("PATH");
-    int there = 0;
-
-    while (p != NULL && *p != '\0' && !there) {
-        const size_t n = strcspn(p, ":");
-        char *file = xasprintf("%.*s/%s", (int)n, p, name);
-
-        there = access(file, X_OK) == 0;
-        free(file);
-        p += n + (p[n] == ':');
-    }
-    return there;
-}
-
 /* ---- parts of the description ---- */
 
 static void
@@ -214,7 +196,7 @@ add_libraries(struct buf *b)
 {
     struct energy counters;
 
-    add_optional(b, "Open MPI", HAVE_MPI && is_in_path("mpirun"),
+    add_optional(b, "Open MPI", HAVE_MPI && program_in_path("mpirun"),
         "training over several processes and machines",
         HAVE_MPI ? "install openmpi-bin (mpirun) to train over several "
                    "processes"
@@ -238,10 +220,11 @@ add_libraries(struct buf *b)
     energy_read(&counters, "");
     add_optional(b, "energy", counters.n > 0, "plan calibrate measures power",
         "RAPL counters cannot be read; plan calibrate leaves power out");
-    add_optional(b, "npm", is_in_path("npm"), "recipes can fetch their text",
+    add_optional(b, "npm", program_in_path("npm"),
+        "recipes can fetch their text",
         "recipes/smollm2.mk cannot fetch its text; install npm, or give "
         "TEXT=FOLDER");
-    add_optional(b, "man", is_in_path("man"), "retort help shows pages",
+    add_optional(b, "man", program_in_path("man"), "retort help shows pages",
         "retort help prints options instead of pages; install man-db");
 }
 

@@ -24,5 +24,14 @@ char *program_name(const char *name);
  * running executable.  If there is no prefix and no such file, it is NAME in
  * that folder. */
 char *program_path(const char *name);
+/* Returns the folder that has recipes/ and scripts/, malloc'd: RETORT_SHAREDIR,
+ * that of the source tree, or share/retort beside the programs' folder; NULL:
+ * none of these has them. */
+char *program_share(void);
+/* Returns the folder above bin/, malloc'd, in which the running executable is
+ * beside the other programs without a prefix; NULL: it is not so. */
+char *program_build(void);
+/* Is there an executable file of this name in a folder of PATH? */
+int program_in_path(const char *name);
 
 #endif

@@ -1,5 +1,6 @@
-/* retort - run the programs, show their pages, look at this machine; see
- * retort(1) */
+/* retort - run the programs, distil a model, show pages, look at this machine;
+ * see retort(1) */
+#include "distil.h"
 #include "doctor.h"
 #include "programs.h"
 #include "base/io.h"
@@ -71,14 +72,18 @@ show_page(char **words)
                                  "    man 1 \"$page\" 2>/dev/null && exit\n"
                                  "done; shift; exec \"$@\" -h";
     const int own = !is_program(words[0]);
+    const int distils = own && strcmp(words[0], "distil") == 0;
     char *page = program_name(own ? "retort" : words[0]);
     char *program = program_path(own ? "retort" : words[0]);
+    const char *command;
 
-    if (own && strcmp(words[0], "help") != 0 && strcmp(words[0], "doctor") != 0)
+    if (own && !distils && strcmp(words[0], "help") != 0 &&
+        strcmp(words[0], "doctor") != 0)
         no_program(words[0]);
-    if (!own && words[1] != NULL)
-        page = xasprintf("%s-%s", page, words[1]);
-    execl("/bin/sh", "sh", "-c", script, "sh", page, program, words[1],
+    command = distils ? words[0] : own ? NULL : words[1];
+    if (command != NULL)
+        page = xasprintf("%s-%s", page, command);
+    execl("/bin/sh", "sh", "-c", script, "sh", page, program, command,
         (char *)NULL);
     die(EX_SYS, "/bin/sh:");
 }
@@ -97,11 +102,12 @@ help_main(int argc, char **argv)
     return EX_OK;
 }
 
-/* Make the list of commands: two of this program's own, then all programs. */
+/* Make the list of commands: three of this program's own, then all programs. */
 static struct sub *
 make_commands(void)
 {
     static const struct sub own[] = {
+        { "distil", distil_main, "make a smaller model for your own text" },
         { "help", help_main, "print a program's page, or list the programs" },
         { "doctor", doctor_main,
             "say what this machine has, and what it lacks" },

@@ -53,7 +53,7 @@ static const struct opt options[] = {
         "tokens of a row (default: 1024, or what is recorded)"),
     OPT_FLAG(0, "partial", &partial,
         "accept a directory whose stream ended too early"),
-    OPT_FLAG(0, "dry-run", &dry, "print a table of what would be streamed"),
+    OPT_FLAG(0, "dry-run", &dry, "print what would be done, and end"),
     OPT_GROUP("order"),
     OPT_SIZE('s', "seed", &g.seed, 0, WHOLE, "seed",
         "seed of the random numbers (default: 0)"),

@@ -129,7 +129,7 @@ extern const char *const options_dtypes[], *const options_wires[];
     OPT_SIZE(0, "steps", &(a).steps, 0, 1e12, "n",                             \
         "stop after n steps (0: when the stream ends)"),                       \
     OPT_TIME(0, "max-time", &(a).max_time, 0, 1e9, "time",                     \
-        "save and stop after this time, such as 30m or 2h (0: never)")
+        "end after this time, such as 30m or 2h (0: no limit)")
 
 #define OPTIONS_PASSES(a)                                                      \
     OPT_SIZE(0, "micro", &(a).micro, 0, 1e6, "rows",                           \

@@ -222,6 +222,12 @@ unit_is_bytes(void)
     return strcmp(job.unit, "B") == 0 || strcmp(job.unit, "bytes") == 0;
 }
 
+static int
+unit_is_time(void)
+{
+    return strcmp(job.unit, "s") == 0 || strcmp(job.unit, "min") == 0;
+}
+
 /* human() with the unit appended if that is bytes: "1.23 MB". */
 static const char *
 amount(double x, char *out, size_t n)
@@ -265,7 +271,7 @@ compose(char *line, size_t size, double now)
             progress_clock((job.total - done) / rate, a, sizeof a));
     if (*extra != '\0')
         ADD(", %s", extra);
-    if (rate > 0)
+    if (rate > 0 && !unit_is_time())
         ADD(", %s/s", amount(rate, a, sizeof a));
 #undef ADD
     return name;

@@ -25,7 +25,7 @@ like 'the meaning of an option is printed after a tab' \
 for p in $(names); do
     subs=$("$p" -h | awk '/^commands/ { on = 1; next } /^$/ { on = 0 }
         on { print $1 }')
-    [ "$p" != retort ] || subs='help doctor'
+    [ "$p" != retort ] || subs='distil help doctor'
     for s in '' $subs; do
         # shellcheck disable=SC2086 # no word, or one
         "$p" $s -h | sed -nE 's/^  (-.|  )(, |  )(--[a-z0-9-]+).*/\3/p' |

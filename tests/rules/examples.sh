@@ -91,6 +91,7 @@ why() {
     'make install '*) echo 'tests/rules/install.sh runs it' ;;
     'make -f recipes/'*)
         echo 'fetches; tests/pipeline runs the recipes on small models' ;;
+    'retort distil '*) echo 'takes half an hour; tests/retort/distil.sh does' ;;
     'duckdb '*) echo 'needs another program' ;;
     'serve '*) echo 'runs until it is stopped; tests/serve does' ;;
     'tokenize -t tok --lang de dewiki'*) echo 'needs a dump of Wikipedia' ;;

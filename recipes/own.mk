@@ -1,0 +1,118 @@
+# Distil any model on text of your own, within a time that you name: what
+# `retort distil` runs; see retort-distil(1).
+#
+#    make -f recipes/own.mk TEACHER=MODEL TEXT='FILE ...' [VARIABLE=value ...] \
+#        [target]
+#
+# recipes/distil.mk says what the steps are and how a run goes on.  Before them
+# this recipe tries the teacher and measures steps; from that follow the plan
+# and, with MAX_TIME, the number of steps.
+
+TEACHER    ?=# a folder, a .gguf file, or a name of scripts/get-model
+RATIO      ?= $(if $(PARAMS)$(READY)$(KEEP)$(BLOCKS),,0.25)# share of the parameters that is removed
+MAX_TIME   ?=# seconds that the whole run may take; they tell BATCHES
+TOKENS     ?=# tokens of the whole run; they tell BATCHES
+T          ?= $(if $(SMOKE),128,512)# tokens a row
+B          ?= $(if $(SMOKE),2,4)# rows a batch, one batch a step
+BATCHES    ?= $(if $(TOKENS),$(steps),$(if $(MAX_TIME),$(kept),$(if \
+              $(SMOKE),8,200)))# steps of distillation
+LR         ?= $(rate)# peak learning rate, cosine to 0: 3e-4 for teachers under 200 M parameters, 3e-5 for those over 1 G, else 1e-4
+SAVE       ?= $(if $(SMOKE),4,25)# steps from one checkpoint to the next
+CALIB_ROWS ?= 4# rows on which the pruner scores what it may remove
+REPAIR_ROWS ?= $(if $(SMOKE),4,32)# rows on which the pruner repairs layers
+CANDIDATES ?= 1# blocks tried a round; 1: by influence alone
+STUDENT    ?= --keep 1# further options of student, such as --recompute
+TOKENIZE   ?=# options of clean and tokenize
+PIECES     ?= $(pieces)# further options of clean and tokenize for text to train on; fewer than 100 files of plain text are cut, to hold some of it out
+GGUF_TYPE  ?= q8_0# type of weights of the .gguf file
+
+# What distil.mk asks for.
+CONVERTED  =
+planned_by_own = yes
+prompts    = cat $(OUT)/prompts.txt
+steps      = $(shell echo $$((($(TOKENS) + $(B) * $(T) - 1) / ($(B) * $(T)))))
+# What the plan found is kept, so that the same command goes on.
+kept       = $(shell sed -n 's/^BATCHES=//p' $(OUT)/length 2>/dev/null)
+rate       = $(shell awk '$$1 == "teacher.parameters" { n = $$2 } END { \
+             print (n < 2e8 ? "3e-4" : (n > 1e9 ? "3e-5" : "1e-4")) }' \
+             $(OUT)/measured 2>/dev/null)
+
+# About 100 documents; longer pieces than rows, shorter than books.
+pieces    := $(shell find -L $(TEXT) -type f 2>/dev/null | head -n 100 | awk ' \
+             !/\.(txt|text|md|rst)$$/ { other = 1 } \
+             END { exit other || NR == 0 || NR == 100 }' && \
+             find -L $(TEXT) -type f -exec cat {} + | wc -c | awk ' \
+             { n = int($$1 / 100); \
+             n = n < 2000 ? 2000 : n > 16000 ? 16000 : n; \
+             print "--max-doc " n " --split-long" }')
+
+include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
+
+.PHONY: made
+
+# Memory for B rows, and seconds for one row, whatever BATCHES will be.
+measure = $(BIN)/plan $(1) -q -m $(or $(READY),$(original)) \
+    --teacher $(original) -B $(2) -T $(T) -j $(THREADS) $(compute) $(planned)
+$(OUT)/measured: $(original_made) $(READY) | programs
+	@mkdir -p $(@D)
+	$(call measure,run,$(B)) >$@.all
+	$(call measure,measure,1) | grep '^time[.]' >>$@.all
+	@mv $@.all $@
+
+# Tokens of the whole conversations of the trial.
+$(OUT)/trial.tokens: $(OUT)/trial.jsonl
+	@grep '"finish_reason": "eos"' $< >$@.whole || :
+	@{ [ ! -s $@.whole ] || $(call chats,$(original)) -q --ids $@.whole; } | \
+	    wc -w >$@.new
+	@rm $@.whole; mv $@.new $@
+
+# $(call estimate,length or plan)
+estimate = $(TOP)scripts/distil-plan $(1) $(OUT) TEACHER='$(TEACHER)' \
+    NAME='$(notdir $(WORK))' READY='$(READY)' RATIO='$(RATIO)' \
+    PARAMS='$(PARAMS)' T=$(T) B=$(B) BATCHES='$(BATCHES)' LR='$(LR)' \
+    MAX_TIME='$(MAX_TIME)' CALIB_ROWS='$(CALIB_ROWS)' \
+    REPAIR_ROWS='$(REPAIR_ROWS)' CANDIDATES='$(CANDIDATES)' \
+    TRIAL='$(TRIAL)' ANSWERS='$(answers)' JUDGED_SHARE='$(share)' \
+    SMOKE='$(SMOKE)' TEXT='$(TEXT)' HELD_OUT_TEXT='$(HELD_OUT_TEXT)'
+tried    = $(if $(answers),$(OUT)/trial.jsonl $(OUT)/trial.tokens)
+$(OUT)/length.asked: asked = MAX_TIME
+$(OUT)/length: $(OUT)/length.asked $(OUT)/measured $(tried)
+	$(if $(MAX_TIME),$(call estimate,length) >$@.new,@: >$@.new)
+	@was=$$(sed -n 's/^BATCHES=//p' $(OUT)/distilled.settings 2>/dev/null); \
+	now=$$(sed -n 's/^BATCHES=//p' $@.new); \
+	if [ "$${now:-0}" -gt 0 ] && [ "$${was:-0}" -gt "$$now" ]; then \
+	    echo "this run has $$was steps, and that time is enough for $$now:" \
+	        'give it as long as before, or longer' >&2; exit 1; fi
+	@mv $@.new $@
+ifneq ($(answers),)
+$(OUT)/answers.settings: | $(OUT)/length
+endif
+
+# Memory and disk that are free are looked for at each start.
+$(OUT)/plan.txt: $(OUT)/length $(if $(answers),$(OUT)/answers.settings) settings
+	@$(call estimate,plan) >$@.new
+	@mv $@.new $@
+
+$(OUT)/prompts.txt: $(OUT)/held-out.tokens | programs
+	@$(call cleaned,$(WHOLE)) -q $(own) | $(TOP)scripts/first-words 3 >$@.new
+	@mv $@.new $@
+$(OUT)/samples.txt: | $(OUT)/prompts.txt
+
+# A model in the place where its maker looks for it, and a file of it.
+$(WORK)/student.gguf: $(OUT)/$(student)/config.json | programs
+	$(BIN)/convert --dtype $(GGUF_TYPE) $(OUT)/$(student) $@
+	@rm -rf $(WORK)/student $(WORK)/report.html
+	@ln -s $(notdir $(OUT))/$(student) $(WORK)/student
+	@ln -s $(notdir $(OUT))/report.html $(WORK)/report.html
+
+$(OUT)/summary.txt: $(OUT)/report.txt $(OUT)/samples.txt
+	@{ printf '\n'; sed '/^$$/q' $(OUT)/report.txt; \
+	    printf 'Held-out text, continued by teacher and student:\n'; \
+	    awk -F '\t' '$$2 == "pruned" { next } \
+	    { gsub(/\\[nt]/, " ", $$3); \
+	        printf "%s%-10s %s\n", ($$2 == "teacher" ? "\n" : ""), $$2, $$3 }' \
+	        $(OUT)/samples.txt; } >$@.new
+	@mv $@.new $@
+
+## made: every step, without printing results; they are in summary.txt
+made: $(OUT)/report.html $(OUT)/summary.txt $(WORK)/student.gguf

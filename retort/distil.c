@@ -1,0 +1,357 @@
+/* Distils a model by recipes/own.mk; see distil.h and retort-distil(1). */
+#include "distil.h"
+#include "programs.h"
+#include "watch.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "cli/die.h"
+#include "cli/opt.h"
+#include "cli/out.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* The options; `none` in `ratio` and the like means that it was not given. */
+struct asked {
+    const char *model, *out, *held_out, *into, *params;
+    double ratio, max_time;
+    size_t tokens, threads;
+    int dry;
+    char **text; /* NULL-terminated */
+};
+
+/* ---- arguments ---- */
+
+/* Refuse what prune would refuse much later. */
+static void
+check_params(const char *text)
+{
+    char *end;
+
+    if (strtod(text, &end) >= 1.0 && strspn(end, "kKMGT") == strlen(end) &&
+        strlen(end) < 2)
+        return;
+    die(EX_USAGE,
+        "--params: \"%s\" is no count of parameters, such as 84M (84 million)",
+        text);
+}
+
+/* Refuse a path that make(1) would not read as one word that means itself. */
+static void
+check_path(const char *what, const char *path)
+{
+    for (const char *p = path; *p != '\0'; p++)
+        if (!isalnum((unsigned char)*p) && strchr("_./,+@=-", *p) == NULL &&
+            (unsigned char)*p < 0x80)
+            die(EX_USAGE,
+                "%s: %s: a path with the character '%c', which make cannot "
+                "read: name a link without it",
+                what, path, *p);
+}
+
+/* Does a line of scripts/get-model -l say this name? */
+static int
+is_fetched(const char *share, const char *name)
+{
+    char *command = xasprintf("'%s/scripts/get-model' -l", share);
+    char line[200];
+    int found = 0;
+    FILE *f = popen(command, "r");
+
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        found |= strcmp(line, name) == 0;
+    }
+    if (f != NULL)
+        pclose(f);
+    free(command);
+    return found;
+}
+
+static void
+check_given_model(const char *share, const char *what, const char *path,
+    int by_name)
+{
+    check_path(what, path);
+    if (io_exists(path) || (by_name && is_fetched(share, path)))
+        return;
+    die(EX_SYS,
+        "%s: %s: there is no such file or folder%s; a model is a Hugging Face "
+        "directory, a .gguf file%s hf:ORG/NAME of the local cache%s",
+        what, path, by_name ? ", nor is it a name of scripts/get-model" : "",
+        by_name ? "," : " or", by_name ? ", or one of those names" : "");
+}
+
+/* Name of a model, without the folders and suffix of its path; that of a
+ * snapshot in the Hugging Face cache is in models--ORG--NAME. */
+static char *
+teacher_name(const char *path)
+{
+    static const char cached[] = "/models--", suffix[] = ".gguf";
+    const char *at = strstr(path, cached), *from, *p;
+    size_t n = strlen(path);
+
+    if (at != NULL && strstr(at, "/snapshots/") != NULL) {
+        from = at + sizeof cached - 1;
+        n = strcspn(from, "/");
+        for (p = from; p + 2 < from + n; p++)
+            if (p[0] == '-' && p[1] == '-')
+                return xasprintf("%.*s", (int)(n - (size_t)(p + 2 - from)),
+                    p + 2);
+        return xasprintf("%.*s", (int)n, from);
+    }
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    for (from = path + n; from > path && from[-1] != '/';)
+        from--;
+    n -= (size_t)(from - path);
+    if (n > sizeof suffix && strncmp(from + n - 5, suffix, 5) == 0)
+        n -= 5;
+    return xasprintf("%.*s", (int)n, from);
+}
+
+static void
+check_asked(const struct asked *a, const char *share)
+{
+    const int sizes =
+        !isnan(a->ratio) + (a->params != NULL) + (a->into != NULL);
+
+    if (a->model == NULL)
+        die(EX_USAGE, "-m names the teacher");
+    if (*a->text == NULL)
+        die(EX_USAGE, "name the text to train on: files or folders");
+    if (sizes > 1)
+        die(EX_USAGE,
+            "--ratio, --params and --into each say what the student is: give "
+            "one of them");
+    if (a->params != NULL)
+        check_params(a->params);
+    if (a->tokens != OPT_NONE && a->max_time > 0.0)
+        die(EX_USAGE,
+            "--max-time and --tokens each say how long the run is: give one "
+            "of them");
+    for (char **p = a->text; *p != NULL; p++) {
+        check_path("text", *p);
+        if (access(*p, R_OK) != 0)
+            die(EX_SYS, "%s:", *p);
+    }
+    if (a->held_out != NULL) {
+        check_path("--held-out", a->held_out);
+        if (access(a->held_out, R_OK) != 0)
+            die(EX_SYS, "%s:", a->held_out);
+    }
+    check_given_model(share, "-m", a->model, 1);
+    if (a->into != NULL)
+        check_given_model(share, "--into", a->into, 0);
+    check_path("-o", a->out);
+}
+
+/* Refuse a folder that holds what is no run of this command. */
+static void
+check_out(const char *out)
+{
+    char *ours = xasprintf("%s/%s", out, RUN_LOG);
+    DIR *d = opendir(out);
+    const struct dirent *f;
+
+    while (d != NULL && !io_exists(ours) && (f = readdir(d)) != NULL)
+        if (strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0)
+            die(EX_USAGE,
+                "%s: holds other files than those of a run: name another "
+                "folder by -o",
+                out);
+    if (d != NULL)
+        closedir(d);
+    else if (io_exists(out))
+        die(EX_USAGE, "%s: is no folder", out);
+    free(ours);
+}
+
+/* ---- the recipe ---- */
+
+/* The command line of make, without its target. */
+static char **
+make_words(const struct asked *a, const char *share)
+{
+    struct buf text = { 0 };
+    char **v = xcalloc(24, sizeof *v), *build = program_build();
+    size_t n = 0;
+
+    for (char **p = a->text; *p != NULL; p++)
+        buf_addf(&text, "%s%s", p > a->text ? " " : "", *p);
+    v[n++] = xstrdup("make");
+    v[n++] = xstrdup("-s");
+    v[n++] = xstrdup("--no-print-directory");
+    v[n++] = xstrdup("-f");
+    v[n++] = xasprintf("%s/recipes/own.mk", share);
+    v[n++] = xstrdup("-o"); /* the programs are there: never build them */
+    v[n++] = xstrdup("programs");
+    v[n++] = xasprintf("WORK=%s", a->out);
+    v[n++] = xasprintf("TEACHER=%s", a->model);
+    v[n++] = xasprintf("TEXT=%s", text.p);
+    v[n++] = xasprintf("THREADS=%zu", a->threads);
+    if (a->held_out != NULL)
+        v[n++] = xasprintf("HELD_OUT_TEXT=%s", a->held_out);
+    if (!isnan(a->ratio))
+        v[n++] = xasprintf("RATIO=%g", a->ratio);
+    if (a->params != NULL)
+        v[n++] = xasprintf("PARAMS=%s", a->params);
+    if (a->into != NULL)
+        v[n++] = xasprintf("READY=%s", a->into);
+    if (a->tokens != OPT_NONE)
+        v[n++] = xasprintf("TOKENS=%zu", a->tokens);
+    if (a->max_time > 0.0)
+        v[n++] = xasprintf("MAX_TIME=%.0f", a->max_time);
+    v[n++] = xstrdup("SMOKE=");
+    v[n++] = build != NULL ? xasprintf("BUILD=%s", build)
+                           : xasprintf("BUILD=%s/build", share);
+    free(build);
+    buf_release(&text);
+    return v;
+}
+
+/* Print a file of the run on standard output. */
+static void
+print_file(const struct asked *a, const char *file)
+{
+    char *path = xasprintf("%s/%s", a->out, file), *text;
+    struct err e;
+    size_t n;
+
+    if (io_slurp(path, 1 << 20, &text, &n, &e) < 0)
+        die_err(&e);
+    out_put(text, n);
+    free(text);
+    free(path);
+}
+
+/* Does the plan end with the line that says so? */
+static int
+plan_fits(const struct asked *a)
+{
+    char *path = xasprintf("%s/" RUN_FILES "/plan.txt", a->out), *text;
+    struct err e;
+    size_t n;
+    int fits;
+
+    if (io_slurp(path, 1 << 20, &text, &n, &e) < 0)
+        die_err(&e);
+    fits = strstr(text, "\n  fits\n") != NULL;
+    free(text);
+    free(path);
+    return fits;
+}
+
+/* Say where things are, and how to talk to the student. */
+static void
+print_end(const struct asked *a, const char *self)
+{
+    char *path = xasprintf("%s/" RUN_FILES "/answers.settings", a->out);
+    char *text = NULL;
+    struct err e;
+    size_t n;
+    struct buf b = { 0 };
+    const int chats = io_exists(path) &&
+        io_slurp(path, 1 << 20, &text, &n, &e) == 0 &&
+        strstr(text, "FOLLOWS=yes") != NULL;
+
+    buf_addf(&b,
+        "\npage:   %s/report.html\nmodel:  %s/student (Hugging Face "
+        "directory), %s/student.gguf\n",
+        a->out, a->out, a->out);
+    if (chats)
+        buf_addf(&b, "talk:   %s generate chat -m %s/student\n", self, a->out);
+    else
+        buf_addf(&b, "write:  %s generate run -m %s/student 'Once upon a'\n",
+            self, a->out);
+    out_put(b.p, b.n);
+    buf_release(&b);
+    free(text);
+    free(path);
+}
+
+/* ---- the command ---- */
+
+static void
+read_asked(int argc, char **argv, struct asked *a)
+{
+    const struct opt table[] = { OPT_STR('m', "model", &a->model, "model",
+                                     "teacher: a model, or a name of "
+                                     "scripts/get-model"),
+        OPT_STR('o', "output", &a->out, "folder",
+            "folder of the run (default: ./TEACHER-distilled)"),
+        OPT_STR(0, "held-out", &a->held_out, "input",
+            "documents to measure on, which nothing is trained on (default: "
+            "a share of the text)"),
+        OPT_GROUP("student"),
+        OPT_REAL(0, "ratio", &a->ratio, 0, 0.95, "share",
+            "remove at least this share of the parameters, such as 0.375 "
+            "(default: 0.25)"),
+        OPT_STR(0, "params", &a->params, "count",
+            "keep at most this many parameters, such as 84M (84 million)"),
+        OPT_STR(0, "into", &a->into, "model",
+            "distil into this model of the same tokenizer; nothing is cut"),
+        OPT_GROUP("run"),
+        OPT_TIME(0, "max-time", &a->max_time, 0, 1e9, "time",
+            "end after this time, such as 30m or 2h (0: no limit)"),
+        OPT_SIZE(0, "tokens", &a->tokens, 1, 1e15, "n",
+            "number of tokens of the whole run (default: 200 steps)"),
+        OPT_FLAG(0, "dry-run", &a->dry, "print what would be done, and end"),
+        OPT_SIZE('j', "threads", &a->threads, 0, 4096, "threads",
+            "threads (0: one per processor)"),
+        OPT_END };
+
+    a->text = opt_parse(argc, argv, table,
+        "make a smaller model for your own text", "[file ...]", 0, -1, NULL);
+}
+
+int
+distil_main(int argc, char **argv)
+{
+    struct asked a = { .ratio = NAN, .tokens = OPT_NONE };
+    char *share, **words, *self = xstrdup(argv[0]);
+    struct run run;
+
+    self[strcspn(self, " ")] = '\0'; /* of "retort distil" */
+    read_asked(argc, argv, &a);
+    if ((share = program_share()) == NULL)
+        die(EX_SYS,
+            "recipes/own.mk is neither beside this program's folder nor in "
+            "share/retort: set RETORT_SHAREDIR to the folder that has recipes "
+            "and scripts");
+    if (!program_in_path("make"))
+        die(EX_SYS,
+            "make is not installed: retort distil runs its recipe by GNU make "
+            "(package make)");
+    if (a.model != NULL && a.out == NULL) {
+        char *name = teacher_name(a.model);
+
+        a.out = xasprintf("./%s-distilled", name);
+        free(name);
+    }
+    check_path("this installation", share);
+    check_asked(&a, share);
+    check_out(a.out);
+
+    words = make_words(&a, share);
+    run_begin(&run, a.out, words);
+    run_make(&run, "settings", NULL);
+    run_make(&run, "plan", NULL);
+    print_file(&a, RUN_FILES "/plan.txt");
+    if (!plan_fits(&a))
+        return EX_SYS;
+    if (!a.dry) {
+        run_make(&run, "made", RUN_FILES "/stages");
+        print_file(&a, RUN_FILES "/summary.txt");
+        print_end(&a, self);
+    }
+    out_done();
+    return EX_OK;
+}

@@ -1,0 +1,309 @@
+/* Runs make and watches its stages; see watch.h. */
+#include "watch.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/stop.h"
+#include "cli/die.h"
+#include "cli/prog.h"
+#include "cli/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    STAGES = 12, /* at most */
+    TAIL = 4000, /* bytes of the log that are looked at when make fails */
+    LINES = 6    /* and lines that are printed of them */
+};
+
+struct stage {
+    char name[20];
+    double seconds;  /* as planned */
+    char ends[60];   /* the file that is there when the stage is done */
+    char counts[60]; /* the file that gets a line for each part; "-": none */
+    double parts;
+};
+
+/* ---- the stages ---- */
+
+/* Read the stages; returns their number. */
+static size_t
+planned_stages(const struct run *r, const char *file, struct stage s[STAGES])
+{
+    char *path = xasprintf("%s/%s", r->out, file);
+    FILE *f = fopen(path, "r");
+    size_t n = 0;
+
+    while (f != NULL && n < STAGES &&
+        fscanf(f, "%19s %lf %59s %59s %lf", s[n].name, &s[n].seconds, s[n].ends,
+            s[n].counts, &s[n].parts) == 5)
+        n++;
+    if (f != NULL)
+        fclose(f);
+    free(path);
+    return n;
+}
+
+/* Lines of a file of the run; 0: there is none. */
+static double
+lines_of_run(const struct run *r, const char *file)
+{
+    char *path = xasprintf("%s/" RUN_FILES "/%s", r->out, file), block[4096];
+    FILE *f = fopen(path, "r");
+    size_t n, lines = 0;
+
+    while (f != NULL && (n = fread(block, 1, sizeof block, f)) > 0)
+        for (size_t i = 0; i < n; i++)
+            lines += block[i] == '\n';
+    if (f != NULL)
+        fclose(f);
+    free(path);
+    return (double)lines;
+}
+
+/* Index of the first stage whose last file is missing; n: all are done. */
+static size_t
+stage_now(const struct run *r, const struct stage *s, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        char *path = xasprintf("%s/" RUN_FILES "/%s", r->out, s[i].ends);
+        const int there = io_exists(path);
+
+        free(path);
+        if (!there)
+            break;
+    }
+    return i;
+}
+
+/* The share of a stage that is done, `spent` seconds after it began here. */
+static double
+stage_share(const struct stage *s, double parts, double spent)
+{
+    double share = s->seconds > 0.0 ? spent / s->seconds : 0.0;
+
+    if (s->parts > 0.0)
+        share = parts / s->parts;
+    return share < 0.99 ? share : 0.99;
+}
+
+/* The line of progress. */
+struct line {
+    struct stage s[STAGES];
+    size_t n, now;
+    double began;   /* clock_now() when stage `now` was first seen */
+    double total;   /* planned seconds of all stages */
+    char what[60];  /* which stage it is */
+    char parts[60]; /* how many of its parts are done, or "" */
+};
+
+/* Planned seconds of what is done.  Sets what and parts. */
+static double
+line_done(const struct run *r, struct line *l)
+{
+    const size_t now = stage_now(r, l->s, l->n);
+    double done = 0.0, parts = 0.0;
+
+    if (now != l->now)
+        l->began = clock_now();
+    l->now = now;
+    for (size_t i = 0; i < now; i++)
+        done += l->s[i].seconds;
+    l->parts[0] = '\0';
+    if (now == l->n) {
+        snprintf(l->what, sizeof l->what, "last files");
+        return done;
+    }
+    snprintf(l->what, sizeof l->what, "stage %zu/%zu, %s", now + 1, l->n,
+        l->s[now].name);
+    if (l->s[now].parts > 0.0) {
+        parts = lines_of_run(r, l->s[now].counts);
+        snprintf(l->parts, sizeof l->parts, "%.0f of %.0f", parts,
+            l->s[now].parts);
+    }
+    return done +
+        l->s[now].seconds *
+        stage_share(&l->s[now], parts, clock_now() - l->began);
+}
+
+/* Minutes, in tenths. */
+static double
+minutes(double seconds)
+{
+    return floor(seconds / 6.0) / 10.0;
+}
+
+static void
+line_begin(const struct run *r, struct line *l, const char *stages)
+{
+    memset(l, 0, sizeof *l);
+    l->began = clock_now();
+    if (stages == NULL) {
+        progress_begin("tries the teacher and measures steps", 0, "s");
+        return;
+    }
+    l->n = planned_stages(r, stages, l->s);
+    for (size_t i = 0; i < l->n; i++)
+        l->total += l->s[i].seconds;
+    l->now = l->n + 1;
+    progress_begin(l->what, minutes(l->total) + 0.1, "min");
+    progress_from(minutes(line_done(r, l)));
+}
+
+static void
+line_show(const struct run *r, struct line *l)
+{
+    if (l->n == 0)
+        progress_at(floor(clock_now() - l->began), NULL);
+    else
+        progress_at(minutes(line_done(r, l)), l->parts);
+}
+
+/* ---- make ---- */
+
+void
+run_begin(struct run *r, const char *out, char **words)
+{
+    struct err e;
+
+    *r = (struct run){ .out = out, .words = words };
+    if (io_mkdirs(out, &e) < 0)
+        die_err(&e);
+    r->log = xasprintf("%s/" RUN_LOG, out);
+    r->fd = open(r->log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (r->fd < 0)
+        die(EX_SYS, "%s:", r->log);
+    /* make and its programs hold the lock too, as long as they write. */
+    if (io_flock(r->fd, LOCK_EX | LOCK_NB) < 0)
+        die(EX_SYS, "%s: another run of this folder is at work", out);
+    prog_catch_stop();
+    prog_saving(1);
+}
+
+/* Become make. */
+static void
+become_make(const struct run *r, const char *target)
+{
+    const int none = open("/dev/null", O_RDONLY);
+    size_t n = 0;
+
+    while (r->words[n] != NULL)
+        n++;
+    r->words[n] = (char *)(uintptr_t)target;
+    /* A make that runs this program is no concern of the recipe. */
+    unsetenv("MAKEFLAGS");
+    unsetenv("MFLAGS");
+    unsetenv("MAKELEVEL");
+    setpgid(0, 0);
+    signal(SIGINT, SIG_DFL);
+    if (none < 0 || dup2(none, 0) < 0 || dup2(r->fd, 1) < 0 ||
+        dup2(r->fd, 2) < 0)
+        _exit(127);
+    execvp("make", r->words);
+    _exit(127);
+}
+
+/* Is a line of the log a closing line or one of progress, or does it speak of
+ * make to someone who did not call it? */
+static int
+is_aside(const char *line)
+{
+    static const char *const asides[] = { ", cpu ", "make: ***", " left, ",
+        "to go on: ", "choose another WORK" };
+
+    for (size_t i = 0; i < sizeof asides / sizeof *asides; i++)
+        if (strstr(line, asides[i]) != NULL)
+            return 1;
+    return 0;
+}
+
+/* Print the end of what make wrote behind byte `from` of the log. */
+static void
+print_tail(const struct run *r, off_t from)
+{
+    char text[TAIL + 1], *p = text, *line, *last[LINES];
+    off_t end = lseek(r->fd, 0, SEEK_END);
+    ssize_t got;
+    size_t n = 0;
+
+    if (end - from > TAIL)
+        from = end - TAIL;
+    got = pread(r->fd, text, (size_t)(end - from), from);
+    text[got > 0 ? got : 0] = '\0';
+    if (got == TAIL && strchr(text, '\n') != NULL)
+        p = strchr(text, '\n') + 1;
+    while ((line = strsep(&p, "\n")) != NULL)
+        if (*line != '\0' && !is_aside(line))
+            last[n++ % LINES] = line;
+    for (size_t i = n > LINES ? n - LINES : 0; i < n; i++)
+        prog_say(last[i % LINES]);
+}
+
+/* Wait for make; passes on each signal that asks to stop.  Returns 1 if there
+ * was one; *status is make's. */
+static int
+wait_for_make(const struct run *r, pid_t pid, struct line *l, int *status)
+{
+    const struct timespec tick = { .tv_nsec = 100000000 };
+    int stopped = 0;
+
+    for (;;) {
+        const pid_t done = waitpid(pid, status, WNOHANG);
+
+        if (done == pid)
+            return stopped;
+        if (done < 0 && errno != EINTR)
+            die(EX_SYS, "waiting for make:");
+        if (stop_asked != 0) {
+            stopped = 1;
+            stop_asked = 0;
+            kill(-pid, SIGINT);
+            note("stops; what is done is kept");
+        }
+        line_show(r, l);
+        nanosleep(&tick, NULL);
+    }
+}
+
+void
+run_make(const struct run *r, const char *target, const char *stages)
+{
+    const off_t from = lseek(r->fd, 0, SEEK_END);
+    struct line l;
+    int status = 0, stopped;
+    pid_t pid;
+
+    line_begin(r, &l, stages);
+    pid = fork();
+    if (pid < 0)
+        die(EX_SYS, "fork:");
+    if (pid == 0)
+        become_make(r, target);
+    setpgid(pid, pid);
+    stopped = wait_for_make(r, pid, &l, &status);
+    progress_end();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    if (stopped)
+        die(EX_STOP, "stopped; the same command goes on");
+    print_tail(r, from);
+    if (strcmp(target, "settings") == 0)
+        die(EX_USAGE,
+            "%s was made by other arguments: give those, or name another "
+            "folder by -o",
+            r->out);
+    die(EX_SYS, "make %s failed; all of what it said is in %s", target, r->log);
+}
