@@ -98,7 +98,7 @@ endif
 .SUFFIXES:
 .SECONDARY:
 .PHONY: all $(NAMES) check check-awk check-long check-real \
-        check-tasks fresh lint bench bench-compare soak \
+        check-arm check-tasks fresh lint bench bench-compare soak \
         compile_commands demo demo-study fuzz profile install uninstall clean \
         dist distcheck \
         help names FORCE
@@ -353,6 +353,10 @@ compile_commands: $(BUILD)/probe.mk
 	        printf "%s{ \"directory\": \"%s\", \"file\": \"%s\",\n  " \
 	            "\"command\": \"%s\" }", n++ ? ",\n" : "[\n", dir, file, $$0 } \
 	    END { print n ? "\n]" : "[]" }' >$(BUILD)/compile_commands.json
+
+## check-arm: kernels and the pipeline on 64-bit Arm, emulated (as root; 15 minutes)
+check-arm:
+	@BUILD=$(BUILD) scripts/check-arm
 
 ## lint: layers, headers alone, man pages, scripts, manner
 lint: $(BUILD)/probe.mk
