@@ -11,8 +11,8 @@ enum cpu_code {
 };
 
 /* Set *code to the instruction set called name, the value of RETORT_KERNELS:
- * ref, avx2, avx512 or neon; NULL or "": the best that this processor has.  Returns
- * NULL, or a message that says why it cannot be used. */
+ * ref, avx2, avx512 or neon; NULL or "": the best that this processor has.
+ * Returns NULL, or a message that says why it cannot be used. */
 const char *cpu_choose(const char *name, enum cpu_code *code);
 
 /* "ref", "avx2", "avx512", "neon" */

@@ -16,7 +16,7 @@
 #ifndef PACKED
 #define PACKED(a) (a)
 #endif
-#include "kern/turn8.h"
+#include "kern/turn8_vec.h"
 
 /* Copy `vectors` vectors of contiguous columns.  Inlined with a constant: else
  * compilers turn the loop into calls of memcpy. */
