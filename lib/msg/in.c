@@ -21,6 +21,7 @@
 #include "base/profile.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "base/thread.h"
 
 #include <assert.h>
@@ -272,6 +273,17 @@ parse_message(struct msg_in *r, struct slot *s, const unsigned char *p,
     return 1;
 }
 
+/* Is p [n] the beginning of UTF-8 text?  The last character may be cut. */
+static int
+begins_text(const unsigned char *p, size_t n)
+{
+    size_t i = 0, len;
+
+    while (i < n && (len = utf8_len(p + i, n - i)) > 0)
+        i += len;
+    return text_is_plain(p, n) && (i == n || (i + 3 >= n && p[i] >= 0xc2));
+}
+
 /* Read one whole message into s.  Returns 1, 0 at the end of the input, or -1
  * and *e. */
 static int
@@ -297,7 +309,7 @@ read_message(struct msg_in *r, struct slot *s, struct err *e)
     if ((k = read_length(r, len8, e)) <= 0)
         return k;
     len = le_get(len8, 8);
-    if (m->at == 0 && text_is_plain(len8, 8))
+    if (m->at == 0 && begins_text(len8, 8))
         return err_set(e, EX_INPUT,
             "%s: is text, no stream of retort: tokenize -t MODEL makes tokens "
             "of text, shard write keeps them, stream makes batches",

@@ -6,7 +6,10 @@ model=$top/tests/golden/gguf/f32.gguf
 hf=$top/tests/golden/gguf/f32-hf
 text=$top/tests/golden/tok/train.txt
 
-head -c 20000 /dev/urandom >noise
+{
+    printf '\001'
+    head -c 20000 /dev/urandom
+} >noise
 : >nothing
 
 # rules PROGRAM COMMAND: COMMAND is a shell command that writes a stream on
