@@ -176,12 +176,12 @@ least() {
 within() {
     awk "BEGIN { exit !(int($all * 10 + 0.5) <= int(($few + $slack) * 10 + 0.5)) }"
 }
-# no_more SLACK FEW OUTPUT COMMAND: the peak of one of four runs is FEW MB and
-# SLACK at most: memory that is never given back adds to all four
+# no_more SLACK FEW OUTPUT COMMAND: the peak of one of eight runs is FEW MB and
+# SLACK at most: memory that is never given back adds to all of them
 no_more() {
     slack=$1 few=$2
     shift 2
-    for _ in 1 2 3 4; do
+    for _ in 1 2 3 4 5 6 7 8; do
         all=$(peak "$@" -j 1)
         within && break
     done
