@@ -238,7 +238,7 @@ index_all(struct exclude *x)
 
 /* ---- runs of words that many held-out documents have ---- */
 
-/* What is known of a gram in of_any while the held-out documents are read. */
+/* State of a gram of of_any while the held-out documents are read. */
 struct seen_gram {
     uint32_t last;       /* 1 + the document that was last seen to hold it */
     uint32_t docs : 31;  /* documents that hold it */

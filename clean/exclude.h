@@ -12,11 +12,11 @@
  * in questions.  A question is also excluded if it contains a held-out text of
  * 5 words or more, or if its words are those of a held-out text, however few.
  *
- * Held-out documents are samples of texts such as those cleaned, so a gram that
- * several of them hold is a notice or a phrase that such texts have in common.
- * It does not count, unless it is also in an item: a string of JSONL, of which
- * any part may be what is judged.  Copies in the texts that are cleaned make no
- * gram common.
+ * A gram that several held-out documents contain is likely a notice or a set
+ * phrase, such as a licence, and does not count.  An exception is a gram of an
+ * item, a string of JSONL: any part of it may be what a model is judged by.
+ * Only held-out documents are counted: copies of a gram in the cleaned texts do
+ * not make it common.
  */
 #ifndef CLEAN_EXCLUDE_H
 #define CLEAN_EXCLUDE_H
@@ -33,9 +33,9 @@ struct exclude;
 /* Read the held-out files with the options of *in and *run, but documents of up
  * to 64 MiB in any case.  Each string of a JSONL record, at any depth, is a
  * text of its own.  n: words of a gram, 1 to EXCLUDE_MOST; 0: 13, and 8 in
- * questions.  common: held-out documents that may hold a gram that counts; 0:
- * any number, as with questions.  questions: 1: there will be questions, so
- * keep short texts too.
+ * questions.  common: a gram in more held-out documents than this does not
+ * count; 0: all grams count, as they do in questions.  questions: 1: there will
+ * be questions, so keep short texts too.
  * fold must outlive the result.
  * NULL and *e: as docs_run; EX_INPUT: no text has enough words. */
 struct exclude *exclude_new(const struct opt_list *files, size_t n,

@@ -27,7 +27,8 @@ line_before(const char *text, size_t at)
     return at;
 }
 
-/* The beginning of the line behind the one that has text[at]; n at the end. */
+/* The beginning of the line after the one that contains text[at]; n if that is
+ * the last one. */
 static size_t
 line_behind(const char *text, size_t n, size_t at)
 {
@@ -51,8 +52,7 @@ paragraph_begin(const char *text, size_t at)
     return p;
 }
 
-/* The end of the paragraph that has text[at], and of the blank lines behind
- * it. */
+/* The end of the blank lines after the paragraph that contains text[at]. */
 static size_t
 paragraph_end(const char *text, size_t n, size_t at)
 {
@@ -69,7 +69,7 @@ paragraph_end(const char *text, size_t n, size_t at)
     return p;
 }
 
-/* Let the paragraphs go that a gram begins in, ends in or goes through. */
+/* Mark all paragraphs that the gram touches for removal. */
 static int
 put_passage(void *ctx, const struct exclude_hit *hit)
 {
@@ -83,7 +83,7 @@ put_passage(void *ctx, const struct exclude_hit *hit)
         return 1;
     }
     if (p->n > 0 && hit->from < p->v[p->n - 1].to)
-        return 0; /* a part of the gram goes already */
+        return 0; /* part of the gram is in a paragraph marked before */
     new.from = paragraph_begin(s->text, hit->from);
     new.to = paragraph_end(s->text, s->n, hit->to - 1);
     p->v = xgrow(p->v, p->n, &p->cap, sizeof *p->v);
@@ -103,7 +103,7 @@ keep_rest(struct passages *p, const char *text, size_t n)
         at = p->v[i].to;
     }
     buf_add(&p->rest, text + at, n - at);
-    if (at == n) /* no blank line at the end, where a paragraph stood */
+    if (at == n) /* the last paragraph is removed: no blank line at the end */
         while (p->rest.n > 1 && p->rest.p[p->rest.n - 1] == '\n' &&
             p->rest.p[p->rest.n - 2] == '\n')
             p->rest.n--;

@@ -1,10 +1,10 @@
-/* The paragraphs of a text that share words with held-out text. */
+/* Finds the paragraphs of a document that contain words of held-out text. */
 #ifndef CLEAN_PASSAGES_H
 #define CLEAN_PASSAGES_H
 
 #include "exclude.h"
 
-/* One or several paragraphs, with the blank lines behind them. */
+/* A run of paragraphs to remove, with the blank lines after it. */
 struct passage {
     size_t from, to;        /* byte range in the text */
     struct exclude_hit hit; /* the first gram in it */
@@ -19,11 +19,11 @@ struct passages {
 };
 
 /*
- * Find the paragraphs, between blank lines, that share words.  Words that end
- * in a paragraph but begin in one that goes before it are no reason.  The
- * whole text has to go if it shares words with an item (exclude.h), if these
- * paragraphs have half of its bytes, and if the rest shares words where they
- * stood.  Returns 1; 0 if nothing is shared.
+ * Find the paragraphs (separated by blank lines) that share words with held-out
+ * text.  A gram that begins in a paragraph found before does not count again.
+ * The whole text is dropped if it shares words with an item (exclude.h), if
+ * these paragraphs have at least half of its bytes, or if the rest, joined,
+ * shares words.  Returns 1; 0 if nothing is shared.
  */
 int passages_find(struct passages *p, const struct exclude *x, struct words *w,
     const char *text, size_t n);

@@ -103,7 +103,7 @@ command_system(struct talk *t, const char *rest)
 
 /* ---- /set ---- */
 
-/* Where the values of /set are: of a speaker's sampling, or -1. */
+/* Names that /set takes, and the members of struct sampling. */
 static const struct {
     const char *name; /* as the option */
     size_t at;        /* offset in struct sampling */

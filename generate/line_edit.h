@@ -7,8 +7,9 @@
 
 struct line_edit;
 
-/* Read the history of at most `most` texts from `file`; NULL: none is kept.
- * NULL if libedit is not built in. */
+/* Begin editing, with the last `most` texts of the history in `file`.  file
+ * NULL: no history is read or kept.  Returns NULL if retort was built without
+ * libedit. */
 struct line_edit *line_edit_open(const char *file, size_t most);
 void line_edit_close(struct line_edit *l);
 /* Read a line with its end, as getline does.  -1 and errno: EINTR if a signal

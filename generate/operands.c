@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An operand, and its text as far as it is made. */
+/* A prompt given as an operand, and the part of its text not yet printed. */
 struct operand {
     struct operands *all;
     struct prompt *prompt;
     const char *given;
-    struct buf bytes; /* of the text; empty once they are printed */
+    struct buf bytes; /* new text that is not printed yet */
     size_t tokens;
     int ended;
 };
@@ -35,7 +35,7 @@ print_bytes(struct operand *o)
     buf_clear(&o->bytes);
 }
 
-/* Print what the current operand has; if it has ended, go on to the next. */
+/* Print the new text of the current operand; at its end, go to the next one. */
 static void
 print_current(struct operands *all)
 {
@@ -73,7 +73,7 @@ operand_event(void *ctx, const struct gen_event *ev)
     progress_at((double)all->done, NULL);
 }
 
-/* Read the prompts.  Returns the number of tokens of the longest, with its
+/* Read the prompts.  Returns the largest sum of tokens of a prompt and its
  * text. */
 static size_t
 read_operands(struct operands *all, struct prompts *prompts, char *const *given)

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /* Continue the prompts r->prompts, of which there are n, given as `given` [n],
- * r->at_once at a time.  Each is printed with its text, in order and while it
- * is made; an empty line is between two.  Adds to r->texts, r->tokens and
+ * r->at_once at a time.  Prints each with its text, in their order and as the
+ * text grows, and an empty line between two.  Adds to r->texts, r->tokens and
  * r->stats.  Dies on errors. */
 void operands_run(struct many *r, char *const *given, size_t n);
 

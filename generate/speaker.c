@@ -54,7 +54,7 @@ speaker_start(struct speaker *s, const struct chat_args *a, struct pool *pool)
         gen_bytes(s->engine));
 }
 
-/* Set *how by the options and, where they are silent, by the model's file. */
+/* Set *how to the options, and values that were not given to the model's. */
 static void
 read_sampling(struct sampling *how, const char *path, const struct chat_args *a)
 {

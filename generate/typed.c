@@ -13,8 +13,8 @@
 #include <string.h>
 
 struct typed {
-    const char *prompt;     /* NULL: none is asked for */
-    struct line_edit *edit; /* NULL: the terminal's own editing alone */
+    const char *prompt;     /* NULL: no prompt is printed */
+    struct line_edit *edit; /* NULL: without libedit */
     char *line;
     size_t cap;
 };
@@ -58,7 +58,7 @@ read_one(struct typed *l, const char *prompt)
     return getline(&l->line, &l->cap, stdin);
 }
 
-/* Take the end of a line off; returns the bytes that are left. */
+/* Remove the newline; returns the number of bytes before it. */
 static size_t
 cut_end(char *line, size_t n)
 {
@@ -68,7 +68,7 @@ cut_end(char *line, size_t n)
     return n;
 }
 
-/* Is the text, which begins with a quote, ended by another one? */
+/* Does the text, which begins with """, also end with """? */
 static int
 is_closed(const struct buf *text)
 {
@@ -87,7 +87,7 @@ join_typed(struct typed *l, size_t n, struct buf *text)
         memcmp(text->p, quote, QUOTE) == 0 && !is_closed(text);
 }
 
-/* Take the quotes off.  Returns 1 if there were some. */
+/* Remove the """ at both ends.  Returns 1 if the text had them. */
 static int
 cut_quotes(struct buf *text)
 {

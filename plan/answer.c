@@ -43,7 +43,7 @@ static const struct {
     { "--moments bf16", offsetof(struct process, moments) },
     { "--grad bf16", offsetof(struct process, grad) } };
 
-/* Append the options that make the run fit, or that it does not. */
+/* Append the options with which the run fits, or say that none suffices. */
 static void
 put_remedy(struct buf *b, const struct process *p, double limit)
 {
@@ -104,7 +104,7 @@ struct seconds {
     const char *how;
 };
 
-/* By the calibration of this machine. */
+/* Predict the time from the calibration of this machine. */
 static struct seconds
 calibrated_step(const struct process *p)
 {
@@ -128,9 +128,10 @@ calibrated_step(const struct process *p)
 }
 
 /*
- * By the operations of a step and the speed of one product, which is measured
- * now.  A step reaches RATE of that speed, within a factor of SPREAD: its
- * products have other sizes, and it does more than products.
+ * Predict the time from the operations of a step and the speed of one matrix
+ * product, which is measured now.  A whole step reaches RATE of that speed,
+ * within a factor of SPREAD, because its products have other sizes and it does
+ * more than products.
  */
 static struct seconds
 estimated_step(const struct figures *f, const struct process *p)
@@ -160,7 +161,7 @@ step_seconds(const struct figures *f, const struct process *p)
     const int is_kept = kept != NULL && io_exists(kept);
 
     free(kept);
-    if (isfinite(step)) /* the range is that of an anchor, interval.c */
+    if (isfinite(step)) /* the range that interval.c has for one anchor */
         return (struct seconds){ step, 0.88 * step, 1.14 * step,
             "measured: a step" };
     return is_kept ? calibrated_step(p) : estimated_step(f, p);

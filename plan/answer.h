@@ -1,5 +1,5 @@
-/* The end of what plan run prints for a whole run: does it fit, how long does
- * it take, how much disk does it need? */
+/* The last three lines of plan run --tokens: memory and whether it suffices,
+ * time, disk. */
 #ifndef PLAN_ANSWER_H
 #define PLAN_ANSWER_H
 

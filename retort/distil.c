@@ -29,7 +29,7 @@ struct asked {
 
 /* ---- arguments ---- */
 
-/* Refuse what prune would refuse much later. */
+/* Check --ratio and --params now; prune would refuse them much later. */
 static void
 check_params(const char *text)
 {
@@ -43,7 +43,7 @@ check_params(const char *text)
         text);
 }
 
-/* Refuse a path that make(1) would not read as one word that means itself. */
+/* Refuse a path with a character that is special to make(1). */
 static void
 check_path(const char *what, const char *path)
 {
@@ -56,7 +56,7 @@ check_path(const char *what, const char *path)
                 what, path, *p);
 }
 
-/* Does a line of scripts/get-model -l say this name? */
+/* Is `name` in the list of scripts/get-model -l? */
 static int
 is_fetched(const char *share, const char *name)
 {
@@ -153,7 +153,7 @@ check_asked(const struct asked *a, const char *share)
     check_path("-o", a->out);
 }
 
-/* Refuse a folder that holds what is no run of this command. */
+/* Refuse a folder with files that are not those of a run of this command. */
 static void
 check_out(const char *out)
 {
@@ -191,7 +191,7 @@ make_words(const struct asked *a, const char *share)
     v[n++] = xstrdup("--no-print-directory");
     v[n++] = xstrdup("-f");
     v[n++] = xasprintf("%s/recipes/own.mk", share);
-    v[n++] = xstrdup("-o"); /* the programs are there: never build them */
+    v[n++] = xstrdup("-o"); /* -o programs: do not build the programs */
     v[n++] = xstrdup("programs");
     v[n++] = xasprintf("WORK=%s", a->out);
     v[n++] = xasprintf("TEACHER=%s", a->model);
@@ -232,7 +232,7 @@ print_file(const struct asked *a, const char *file)
     free(path);
 }
 
-/* Does the plan end with the line that says so? */
+/* Does the plan say that the run fits? */
 static int
 plan_fits(const struct asked *a)
 {
@@ -249,7 +249,7 @@ plan_fits(const struct asked *a)
     return fits;
 }
 
-/* Say where things are, and how to talk to the student. */
+/* Print the paths of the results, and a command that talks to the student. */
 static void
 print_end(const struct asked *a, const char *self)
 {

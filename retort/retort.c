@@ -125,7 +125,7 @@ make_commands(void)
     return c;
 }
 
-/* List the commands by what they do. */
+/* Print a line for each command: what it does, and what to type. */
 static int
 list_uses(const char *argv0, const struct sub *c)
 {

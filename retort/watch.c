@@ -30,7 +30,7 @@ enum {
 struct stage {
     char name[20];
     double seconds;  /* as planned */
-    char ends[60];   /* the file that is there when the stage is done */
+    char ends[60];   /* the file that the stage makes last */
     char counts[60]; /* the file that gets a line for each part; "-": none */
     double parts;
 };
@@ -55,7 +55,7 @@ planned_stages(const struct run *r, const char *file, struct stage s[STAGES])
     return n;
 }
 
-/* Lines of a file of the run; 0: there is none. */
+/* Number of lines of a file of the run; 0 if there is no such file. */
 static double
 lines_of_run(const struct run *r, const char *file)
 {
@@ -110,7 +110,8 @@ struct line {
     char parts[60]; /* how many of its parts are done, or "" */
 };
 
-/* Planned seconds of what is done.  Sets what and parts. */
+/* Return the planned seconds of the stages, and the share of the present one,
+ * that are done.  Sets what and parts. */
 static double
 line_done(const struct run *r, struct line *l)
 {
@@ -186,7 +187,8 @@ run_begin(struct run *r, const char *out, char **words)
     r->fd = open(r->log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (r->fd < 0)
         die(EX_SYS, "%s:", r->log);
-    /* make and its programs hold the lock too, as long as they write. */
+    /* Child processes inherit the lock, so that the folder stays locked while
+     * any of them runs. */
     if (io_flock(r->fd, LOCK_EX | LOCK_NB) < 0)
         die(EX_SYS, "%s: another run of this folder is at work", out);
     prog_catch_stop();
@@ -203,7 +205,7 @@ become_make(const struct run *r, const char *target)
     while (r->words[n] != NULL)
         n++;
     r->words[n] = (char *)(uintptr_t)target;
-    /* A make that runs this program is no concern of the recipe. */
+    /* Settings of a make that runs this program are not for the recipe. */
     unsetenv("MAKEFLAGS");
     unsetenv("MFLAGS");
     unsetenv("MAKELEVEL");
@@ -216,8 +218,8 @@ become_make(const struct run *r, const char *target)
     _exit(127);
 }
 
-/* Is a line of the log a closing line or one of progress, or does it speak of
- * make to someone who did not call it? */
+/* Is a line of the log no part of the error: a closing line, progress, or a
+ * message of make? */
 static int
 is_aside(const char *line)
 {
@@ -230,7 +232,7 @@ is_aside(const char *line)
     return 0;
 }
 
-/* Print the end of what make wrote behind byte `from` of the log. */
+/* Print the last lines that make wrote to the log after byte `from`. */
 static void
 print_tail(const struct run *r, off_t from)
 {
@@ -252,8 +254,8 @@ print_tail(const struct run *r, off_t from)
         prog_say(last[i % LINES]);
 }
 
-/* Wait for make; passes on each signal that asks to stop.  Returns 1 if there
- * was one; *status is make's. */
+/* Wait for make, and send it each signal that asks to stop.  Returns 1 if there
+ * was one.  Sets *status as waitpid does. */
 static int
 wait_for_make(const struct run *r, pid_t pid, struct line *l, int *status)
 {

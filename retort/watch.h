@@ -1,9 +1,10 @@
-/* Running make(1) in a folder of a run: its output goes to a log, and a line of
- * progress tells which stage it is in. */
+/* Runs make(1) for the folder of one run.  make's output goes to a log; on the
+ * terminal a line of progress shows the stage and the time left. */
 #ifndef RETORT_WATCH_H
 #define RETORT_WATCH_H
 
-/* In the folder of a run: what make and programs say; the recipe's files. */
+/* Names in the folder of a run: the log of make and the programs, and the
+ * folder with the recipe's files. */
 #define RUN_LOG "log"
 #define RUN_FILES "full"
 

@@ -3,8 +3,8 @@
 #ifndef BASE_STATE_H
 #define BASE_STATE_H
 
-/* The path of such a file, which the caller frees; NULL: neither the variable
- * nor HOME is set to an absolute path. */
+/* Return the path of the user's file `name`, which the caller frees; NULL if
+ * neither XDG_STATE_HOME nor HOME is an absolute path. */
 char *state_file(const char *name);
 
 #endif

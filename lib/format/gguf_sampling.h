@@ -13,8 +13,8 @@
  * top_k, top_p, min_p, repetition_penalty; and do_sample, if there is a
  * temperature.  -1 and *e "key: why". */
 int gguf_sampling(json_t *j, const struct gguf *g, struct err *e);
-/* Write those members of j, of which those that are no numbers are left out.
- * "do_sample": false becomes the temperature 0. */
+/* Write these members of j to the metadata.  Members that are no numbers are
+ * left out.  "do_sample": false is written as the temperature 0. */
 void gguf_out_sampling(struct gguf_out *o, const json_t *j);
 
 #endif

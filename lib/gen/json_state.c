@@ -8,9 +8,9 @@
 
 /* ---- strings ---- */
 
-/* The parts of a string.  PART_U4 to PART_U1: so many hex digits are missing;
+/* The parts of a string.  PART_U4 to PART_U1: 4 to 1 hex digits are missing;
  * PART_UD: the first digit of \u is D, so that the next must be below 8, as
- * half of a surrogate pair is no character.  PART_3 to PART_1: so many bytes of
+ * half of a surrogate pair is no character.  PART_3 to PART_1: 3 to 1 bytes of
  * a UTF-8 character are missing; PART_E0 to PART_F4: the byte after this one
  * has a smaller range (Unicode, table 3-7). */
 enum {
@@ -108,10 +108,11 @@ enum {
     NUMBER_FRACTION,
     NUMBER_EXPONENT
 };
-/* Digits of the three parts, at most: every reader can hold such numbers. */
+/* Most digits of the integer, the fraction and the exponent: numbers of this
+ * size are read exactly by all common readers. */
 enum { INTEGER_DIGITS = 18, FRACTION_DIGITS = 18, EXPONENT_DIGITS = 2 };
 
-/* Let the thread's number go on with a byte.  0: it cannot. */
+/* Add byte c to the number that the thread is in.  0: c may not come there. */
 static int
 continue_number(struct json_thread *t, unsigned char c, int whole)
 {
@@ -151,7 +152,7 @@ continue_number(struct json_thread *t, unsigned char c, int whole)
 
 /* ---- threads ---- */
 
-/* White space that a gap may still have. */
+/* White space that may still come in a gap. */
 enum {
     GAP_NONE,
     GAP_SPACE, /* a space */
@@ -237,8 +238,8 @@ open_frame(const struct json_step *p, const struct json_thread *t,
     add_mode(p, &next, mode, GAP_LINE, 0);
 }
 
-/* The texts among [*from,*to) whose byte number n is c; all are equal before.
- * 0: there are none. */
+/* Narrow [*from,*to), texts whose first n bytes are equal, to those with c as
+ * byte number n.  0: no text has it. */
 static int
 narrow(const struct schema *s, const struct schema_text *t, uint32_t n,
     unsigned char c, uint32_t *from, uint32_t *to)
@@ -468,7 +469,7 @@ continue_outer(const struct json_step *p, const struct json_thread *t, int gap)
 
 /* ---- steps ---- */
 
-/* Can the gap have the byte, a space or newline?  0: the byte is another one.
+/* Add c to the gap if it is white space that may come there, else return 0.
  */
 static int
 continue_gap(const struct json_step *p, const struct json_thread *t)
@@ -488,7 +489,7 @@ continue_gap(const struct json_step *p, const struct json_thread *t)
     return 1;
 }
 
-/* May the gap behind a value begin, of which an end must follow? */
+/* May white space come after a value, before the end of its array or object? */
 static int
 ends_soon(const struct json_step *p, const struct json_thread *t)
 {
@@ -572,7 +573,8 @@ is_whole_number(const struct json_thread *t)
     return t->sub >= NUMBER_ZERO;
 }
 
-/* Read the byte behind a literal or number, which nothing else ends. */
+/* Read the byte after a literal or a number, which end where that byte is no
+ * part of them. */
 static void
 end_scalar(const struct json_step *p, const struct json_thread *t)
 {
@@ -687,8 +689,8 @@ json_room_byte(struct json_room *r, size_t at, unsigned char c)
     return r->at[at + 1].n;
 }
 
-/* Copy the frames of a thread behind the `frames` ones that s has; returns the
- * innermost one's index + 1. */
+/* Append the frames of a thread to the `frames` frames of s.  Returns the index
+ * of the innermost one, plus 1. */
 static uint32_t
 copy_frames(const struct json_room *r, uint32_t frame, struct json_state *s)
 {

@@ -22,7 +22,8 @@
 
 enum { JSON_THREADS = 64, JSON_TOKEN = 255 /* bytes of a token, at most */ };
 
-/* What a thread reads.  `gap`: white space may come before it. */
+/* The part of the document that a thread expects next or is inside of.  gap:
+ * white space may come first. */
 enum json_mode {
     READ_VALUE,      /* gap, then a value of the place `id` */
     READ_FIRST_ITEM, /* gap, then an array's first item, or ] */
@@ -44,7 +45,8 @@ struct json_thread {
     uint8_t zero;   /* in place of padding: threads are compared as bytes */
     uint32_t frame; /* index of the innermost frame + 1; 0: none */
     uint32_t id;
-    uint32_t n; /* also: spaces that the gap may still have */
+    uint32_t n; /* in a gap: number of spaces that may still follow; else see
+                 * json_mode */
     uint32_t from, to;
 };
 /* An open array or object. */
@@ -66,8 +68,8 @@ struct json_state {
 void json_state_begin(struct json_state *s, const struct schema *schema);
 void json_state_release(struct json_state *s);
 
-/* Memory in which one thread of the program follows texts: states number 0, 1,
- * ..., each made of the one before by a byte. */
+/* A stack of states, for one thread of the program.  State 0 is that of a text;
+ * state i + 1 is the state after one more byte. */
 struct json_room {
     const struct schema *schema;
     struct json_thread *thread;
@@ -95,8 +97,9 @@ int json_room_halved(const struct json_room *r, size_t at);
 
 /* Where a string stands: between characters, or inside one or an escape. */
 enum { JSON_PLAIN = 0, JSON_BROKEN = 255 };
-/* What comes after a byte, other than a quote between characters: a part, or
- * JSON_BROKEN.  *begun: 1 if a character begins with the byte. */
+/* Return the part that a string is in after byte c, or JSON_BROKEN if c may not
+ * come there.  c is no quote that ends the string.  Sets *begun to 1 if a
+ * character begins with c, else to 0. */
 uint8_t json_string_next(uint8_t part, unsigned char c, int *begun);
 /* Is the part inside a UTF-8 character? */
 int json_string_halved(uint8_t part);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes of some tokens as a tree.  Node i is byte[i] behind the bytes of
- * its ancestors; nodes are in the order in which a walk visits them. */
+/* A prefix tree of tokens.  Node i stands for the bytes of its ancestors and
+ * then byte[i]; nodes are stored in depth-first order. */
 struct token_tree {
     uint8_t *byte;
     uint8_t *depth;  /* number of ancestors */
@@ -28,7 +28,7 @@ struct mask_vocab {
     size_t longest;      /* the largest of these numbers */
     uint32_t *off;       /* [V + 1] the tokens' bytes in pool */
     struct buf pool;
-    uint64_t alone[4]; /* bytes that are a token */
+    uint64_t alone[4]; /* bit set of bytes that are tokens by themselves */
     int halves; /* 1: tokens may end inside a character, as each byte that
                         * can come next is a token */
 };
@@ -92,7 +92,8 @@ vocab_token_bytes(const struct mask_vocab *v, uint32_t id)
     return (const unsigned char *)v->pool.p + v->off[id];
 }
 
-/* Are the bytes from lo to hi all tokens?  Else *lacks is one that is none. */
+/* Is there a token for each single byte from lo to hi?  0: *lacks is a byte
+ * without one. */
 static int
 all_alone(const struct mask_vocab *v, unsigned lo, unsigned hi, unsigned *lacks)
 {
@@ -432,8 +433,8 @@ mark_tokens(const struct mask_vocab *v, struct mask_room *r)
     walk_tree(v, &v->quoted, r);
 }
 
-/* Set state 0 to *s, and then to what text[n] makes of it.  -1: it is not the
- * beginning of a document. */
+/* Set state 0 to the state after *s and the tokens text[n].  -1: these are not
+ * the beginning of a document. */
 static int
 load_text(const struct mask_vocab *v, const struct schema *schema,
     const struct json_state *s, const uint32_t *text, size_t n,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a schema stands in the whole, for messages. */
+/* Path to a schema from the root, for messages. */
 struct spot {
     const struct spot *in; /* NULL: this is the root, or what a $ref names */
     const char *name;
@@ -159,7 +159,8 @@ add_any(struct schema *s)
 
 /* ---- keywords ---- */
 
-/* What a schema mainly is; its other keywords must go with that. */
+/* Kinds of schemas, by the keyword that decides which others may stand beside
+ * it. */
 enum form { FORM_TYPES, FORM_CONSTANTS, FORM_ANY_OF, FORM_REF, FORMS };
 static const char *const form_keyword[FORMS] = { "", "enum or const", "anyOf",
     "$ref" };
@@ -235,7 +236,7 @@ check_keywords(const struct schema_reader *r, const json_t *j,
     return 0;
 }
 
-/* Read a number of items or code points.  -1: it is none. */
+/* Read a limit: a whole number of items or code points, >= 0.  -1 and *e. */
 static int
 read_bound(const struct schema_reader *r, const json_t *j, const char *name,
     const struct spot *at, uint32_t *n)
@@ -286,7 +287,8 @@ static const struct {
     { "string", TYPE_STRING }, { "array", TYPE_ARRAY },
     { "object", TYPE_OBJECT } };
 
-/* The types that `type` names, as bits; 0: it is missing.  -1: it is wrong. */
+/* Return the types in the keyword `type` as bits; 0 if it is missing, -1 and *e
+ * if it is wrong. */
 static int
 read_type(const struct schema_reader *r, const json_t *j, const struct spot *at,
     unsigned *bits)
@@ -312,7 +314,8 @@ read_type(const struct schema_reader *r, const json_t *j, const struct spot *at,
                                : 0;
 }
 
-/* The types that the other keywords speak of, if `type` is missing. */
+/* Return the types that the other keywords restrict, for a schema without
+ * `type`: items means an array. */
 static unsigned
 meant_types(const json_t *j)
 {
@@ -415,8 +418,8 @@ read_required(struct schema_reader *r, const json_t *j, const struct spot *at,
     return bad ? refuse_schema(r, at, "required is no list of names") : 0;
 }
 
-/* Read properties into a kind.  Their places are read afterwards, because
- * these have properties too, which must not come between. */
+/* Read properties into a kind.  Their schemas are read afterwards, because the
+ * properties of one object must be neighbours in the table. */
 static int
 read_properties(struct schema_reader *r, const json_t *j, const struct spot *at,
     uint32_t others, struct schema_kind *k)
@@ -658,7 +661,7 @@ read_schema(struct schema_reader *r, const json_t *j, const struct spot *at,
                                   : read[form](r, j, at, place);
 }
 
-/* Read the schemas that $ref names, also those named by these. */
+/* Read the schemas that $ref points to, and those that these point to. */
 static int
 read_named(struct schema_reader *r)
 {

@@ -1,7 +1,7 @@
 /*
  * JSON schemas: which JSON documents a text may be.
  *
- * A schema is read once into tables (schema_impl.h).  json_text.h then says
+ * A schema is read once into tables (schema_impl.h).  json_state.h then says
  * after each byte of a text whether the text is still the beginning of a
  * document that the schema allows, and mask.h says which tokens may follow.
  *

@@ -1,6 +1,6 @@
 /*
  * The tables of a schema: schema.c fills them, schema_link.c completes them,
- * json_text.c reads them.
+ * json_state.c reads them.
  *
  * A place is where a value stands: the root, a member, an item.  Each place has
  * a list of kinds, of which the value must be one; anyOf, $ref and lists of
@@ -31,15 +31,16 @@ struct schema_kind {
     uint32_t place;
     uint32_t lo, hi;
     uint32_t depth; /* nesting of its shallowest value: 0 for a scalar, 1 for
-                     * [] or {}; more than SCHEMA_DEPTH: it has no value, or
-                     * none that is shallow enough */
+                     * [] or {}; more than SCHEMA_DEPTH: no value of it can
+                     * be written */
 };
 struct schema_place {
     uint32_t first, n; /* its kinds: schema.choice[first], ... */
     uint32_t depth;    /* the least `depth` of its kinds */
     uint32_t part;     /* while it is read: its last part + 1, or 0 */
 };
-/* A part of a place that is being read. */
+/* While a schema is read, a place has a linked list of parts: kinds, and other
+ * places whose kinds it gets too. */
 struct schema_part {
     int is_place; /* 1: id is a place, all of whose kinds it gets; 0: a kind */
     uint32_t id;

@@ -10,8 +10,8 @@
 
 struct linker {
     struct schema *s;
-    uint32_t *seen;  /* [places] number of the place + 1 whose kinds are being
-                      * collected, once this place was visited for it */
+    uint32_t *seen;  /* [places] the last place for which this one was visited,
+                      * plus 1 */
     uint32_t *stack; /* [parts] parts to be visited */
     size_t visits;   /* of parts, for all places */
     struct err *e;

@@ -81,7 +81,7 @@ v_hmax(vf a)
  *             (0 to 3) of the first plus 4 times the place of the second
  *   b_shift   mask >> n in each lane
  *   v_set4    repeats the four floats at p in each group of four lanes
- *   v_pick    lane i gets the float at place places[i] % 4 of its group in a */
+ *   v_pick    result[i] = a[i - i % 4 + places[i] % 4] */
 #define vb __m256i
 #define b_set(b)                                                              \
     _mm256_setr_epi32((b)[0], (b)[1], (b)[2], (b)[3], (b)[4], (b)[5], (b)[6], \

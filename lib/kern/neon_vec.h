@@ -1,6 +1,7 @@
-/* Vectors of NEON (ARMv8.0-A, 64-bit) for the templates *_vec.h.  A vector is a
- * pair of 128-bit registers and has AVX2's lanes, so that sums have the order,
- * and results the bits, of the kernels for AVX2. */
+/* Vectors of NEON (ARMv8.0-A, 64-bit) for the templates *_vec.h.  A vector has
+ * eight floats, as in AVX2, in two registers of 128 bits.  So the kernels add
+ * numbers in the same order as those for AVX2, and results have the same
+ * bits. */
 #include <arm_neon.h>
 #include <stdint.h>
 #include <string.h>
@@ -204,7 +205,7 @@ v_rows4(const unsigned char *p, size_t step)
  *             (0 to 3) of the first plus 4 times the place of the second
  *   b_shift   mask >> n in each lane
  *   v_set4    repeats the four floats at p in each group of four lanes
- *   v_pick    lane i gets the float at place places[i] % 4 of its group in a */
+ *   v_pick    result[i] = a[i - i % 4 + places[i] % 4] */
 #define vb uint32x4x2_t
 static inline vb
 b_set(const int *b)

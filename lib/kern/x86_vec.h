@@ -1,4 +1,4 @@
-/* What the vectors of AVX2 and of AVX-512 share. */
+/* Functions that avx2_vec.h and avx512_vec.h share. */
 #include <immintrin.h>
 
 #define v_half(h) _cvtsh_ss(h) /* half precision to single */

@@ -197,7 +197,7 @@ read_parent(json_t **fields, const char *path, struct err *e)
     "asks that the name of this model begins with Llama, and that \"Built " \
     "with Llama\" stands beside it"
 
-/* What a licence, by its name on the hub, says of models that learn from the
+/* Terms of licences, by their names on the hub, for models that learn from the
  * licensed model's texts.  A name that ends with a dot is the beginning of
  * several names. */
 static const struct {
@@ -213,7 +213,7 @@ static const struct {
         "counts this model as a derivative, to which its terms of use apply" },
 };
 
-/* What the licence in "NAME, LICENCE" says. */
+/* Return the terms of the licence in "NAME, LICENCE". */
 static const char *
 terms_of(const char *taught)
 {

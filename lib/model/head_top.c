@@ -285,8 +285,7 @@ row_task(void *ctx, size_t r, size_t worker)
     profile_end("head top", begin, 0.0, 4.0 * (double)t->V);
 }
 
-/* Set the targets of prediction i, which is not wanted, to those of equal
- * logits. */
+/* Prediction i has no loss: set its targets as if all V logits were equal. */
 static void
 set_unwanted(const struct head_top *t, size_t i)
 {

@@ -1,8 +1,9 @@
 /*
- * Any bytes as a JSON schema.  The first byte chooses a document, which is
- * written byte by byte: each beginning of it can go on or is complete, and what
- * is kept between two bytes is enough to go on.  A schema that is refused says
- * why.
+ * Fuzzing of JSON schemas: the input after its first byte is a schema.  If it
+ * is read, a document is written, one of the allowed bytes after the other; the
+ * first byte seeds the choice.  Checked: after each byte the document is
+ * complete or another byte is allowed, also if the state is saved and loaded in
+ * between.  If the schema is refused, there must be a message.
  */
 #include "base/clock.h"
 #include "base/rng.h"

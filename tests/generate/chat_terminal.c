@@ -143,7 +143,8 @@ end_of(struct screen *s)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The text of a small file, without its newline; "": there is none. */
+/* Read a file of one line and return it without the newline; "" if there is no
+ * such file. */
 static const char *
 text_in(const char *path)
 {
