@@ -129,14 +129,14 @@ calibrated_step(const struct process *p)
 
 /*
  * Predict the time from the operations of a step and the speed of one matrix
- * product, which is measured now.  A whole step reaches RATE of that speed,
- * within a factor of SPREAD, because its products have other sizes and it does
- * more than products.
+ * product, which is measured now.  A whole step reaches RATE of that speed, or
+ * half or twice that, because its products have other sizes and it does more
+ * than products.
  */
 static struct seconds
 estimated_step(const struct figures *f, const struct process *p)
 {
-    static const double RATE = 0.6, SPREAD = 2.0;
+    static const double RATE = 0.6;
     const double tokens = (double)(p->in.rows * p->in.T);
     const double teacher = figure_of(f, "teacher.token.forward");
     const double flop = tokens *
@@ -149,7 +149,7 @@ estimated_step(const struct figures *f, const struct process *p)
         die_err(&e);
     s = flop / (1e12 * RATE * speed_fastest(pool));
     pool_free(pool);
-    return (struct seconds){ s, s / SPREAD, s * SPREAD,
+    return (struct seconds){ s, UNKNOWN_LOW * s, UNKNOWN_HIGH * s,
         "estimated; plan measure says better" };
 }
 
@@ -161,8 +161,8 @@ step_seconds(const struct figures *f, const struct process *p)
     const int is_kept = kept != NULL && io_exists(kept);
 
     free(kept);
-    if (isfinite(step)) /* the range that interval.c has for one anchor */
-        return (struct seconds){ step, 0.88 * step, 1.14 * step,
+    if (isfinite(step))
+        return (struct seconds){ step, ANCHOR_LOW * step, ANCHOR_HIGH * step,
             "measured: a step" };
     return is_kept ? calibrated_step(p) : estimated_step(f, p);
 }

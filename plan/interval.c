@@ -43,10 +43,12 @@ add_interval(struct figures *f, const struct job *j)
     const double step = figure_of(f, "step"), memory = figure_of(f, "memory");
     const double allocated = figure_of(f, "allocated");
     const int known = j->m.time_high > 0.0, anchor = j->anchor > 0.0;
-    /* measured / predicted time; with an anchor it holds 8 of 10 published runs
-     * if another run of the same group is the anchor (96 runs in 6 groups) */
-    const double low = anchor ? 0.88 : known ? j->m.time_low : 0.5;
-    const double high = anchor ? 1.14 : known ? j->m.time_high : 2.0;
+    const double low = anchor ? ANCHOR_LOW
+        : known               ? j->m.time_low
+                              : UNKNOWN_LOW;
+    const double high = anchor ? ANCHOR_HIGH
+        : known                ? j->m.time_high
+                               : UNKNOWN_HIGH;
     struct buf b = { 0 };
     const size_t reasons = interval_reasons(&b, j);
 

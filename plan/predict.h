@@ -15,6 +15,14 @@ void predict(struct figures *f, const struct job *j);
 /* How far published runs are from their predictions, and in which ways this run
  * differs from all of them: interval.c. */
 
+/* measured / predicted time.  With an anchor: 8 of 10 published runs are within
+ * these factors, if another run of the same group is the anchor (96 runs in 6
+ * groups).  Without one, on a machine without published runs: a guess. */
+#define ANCHOR_LOW 0.88
+#define ANCHOR_HIGH 1.14
+#define UNKNOWN_LOW 0.5
+#define UNKNOWN_HIGH 2.0
+
 /* Add the figures "likely.step.*" (seconds), "likely.allocated.*" and
  * "likely.memory.*" (bytes): the ranges in which 8 of 10 published runs would
  * lie.  The range of "allocated" has the factors of that of "memory", because

@@ -9,27 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parse a count with a decimal suffix: "84M", "1.5G", "84000000". */
 static double
 parse_count(const char *option, const char *text)
 {
-    static const char suffix[] = "KMGT";
-    const size_t n = strlen(text);
-    const char *k = n > 0 ? strchr(suffix, text[n - 1]) : NULL;
-    const int power = k != NULL ? (int)(k - suffix) + 1 : 0;
-    char *digits = xstrdup(text);
-    double v = 0.0;
-    int bad;
+    double v;
 
-    if (power > 0)
-        digits[n - 1] = '\0';
-    bad = number_real(digits, 0.0, 1e15, &v) < 0;
-    for (int i = 0; i < power; i++)
-        v *= 1000.0;
-    free(digits);
-    if (bad || !(v >= 1.0 && v <= 1e15))
+    if (number_count(text, 1.0, 1e15, &v) < 0)
         die(EX_USAGE, "--%s: '%s' is not a count, such as 84M", option, text);
-    return floor(v);
+    return v;
 }
 
 /* Default of --multiple: 64, or for MLPs narrower than 2048 the largest power

@@ -4,6 +4,7 @@
 #include "watch.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
@@ -18,7 +19,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* The options; `none` in `ratio` and the like means that it was not given. */
+/* The options; those that were not given are NULL, NAN or OPT_NONE. */
 struct asked {
     const char *model, *out, *held_out, *into, *params;
     double ratio, max_time;
@@ -29,18 +30,14 @@ struct asked {
 
 /* ---- arguments ---- */
 
-/* Check --ratio and --params now; prune would refuse them much later. */
+/* Check --params now; prune would refuse it much later. */
 static void
 check_params(const char *text)
 {
-    char *end;
+    double count;
 
-    if (strtod(text, &end) >= 1.0 && strspn(end, "kKMGT") == strlen(end) &&
-        strlen(end) < 2)
-        return;
-    die(EX_USAGE,
-        "--params: \"%s\" is no count of parameters, such as 84M (84 million)",
-        text);
+    if (number_count(text, 1.0, 1e15, &count) < 0)
+        die(EX_USAGE, "--params: '%s' is not a count, such as 84M", text);
 }
 
 /* Refuse a path with a character that is special to make(1). */

@@ -51,6 +51,32 @@ number_real(const char *s, double lo, double hi, double *r)
 }
 
 int
+number_count(const char *s, double lo, double hi, double *r)
+{
+    static const char suffix[] = "KMGT";
+    char digits[64];
+    const size_t n = strlen(s);
+    const char *k = n > 0 ? strchr(suffix, s[n - 1]) : NULL;
+    const int power = k != NULL ? (int)(k - suffix) + 1 : 0;
+    double v;
+
+    if (n >= sizeof digits)
+        return -1;
+    memcpy(digits, s, n + 1);
+    if (power > 0)
+        digits[n - 1] = '\0';
+    if (number_real(digits, 0.0, hi, &v) < 0)
+        return -1;
+    for (int i = 0; i < power; i++)
+        v *= 1000.0;
+    v = floor(v);
+    if (!(v >= lo && v <= hi))
+        return -1;
+    *r = v;
+    return 0;
+}
+
+int
 number_time(const char *s, double lo, double hi, double *r)
 {
     static const char unit[] = "smhd";

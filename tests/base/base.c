@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/note.h"
 #include "base/pool.h"
 #include "base/quota.h"
@@ -561,11 +562,38 @@ test_text(void)
     ok(text_fit("\344\270\255\344\270\255", 6, 3) == 3, "wide characters");
 }
 
+static void
+test_count(void)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = { { "84M", 84e6 }, { "1.5G", 1.5e9 }, { "7", 7.0 },
+        { "2.9", 2.0 }, { "1T", 1e12 }, { "0.5K", 500.0 } };
+    static const char *const bad[] = { "", "M", "84k", "84MM", "0.5", "nan",
+        "-1", "2000T", " 1", "1 M", "inf" };
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double v = -1.0;
+
+        ok(number_count(good[i].text, 1.0, 1e15, &v) == 0 &&
+                v >= good[i].value && v <= good[i].value,
+            "the count %s is %g", good[i].text, good[i].value);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double v = -1.0;
+
+        ok(number_count(bad[i], 1.0, 1e15, &v) < 0 && v < 0.0,
+            "the text \"%s\" is no count", bad[i]);
+    }
+}
+
 int
 main(void)
 {
     tap_scratch();
     test_text();
+    test_count();
     test_quota();
     test_err();
     test_note();

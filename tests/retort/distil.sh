@@ -37,7 +37,7 @@ refused 'a student of two sizes' '--ratio, --params and --into' -m "$gguf" \
 refused 'a run of two lengths' '--max-time and --tokens' -m "$gguf" \
     --max-time 1h --tokens 1K mine
 refused 'a ratio above 0.95' 'ratio' -m "$gguf" --ratio 1.5 mine
-refused 'a count that is none' '"many" is no count' -m "$gguf" --params many mine
+refused 'a count that is none' 'many. is not a count' -m "$gguf" --params many mine
 mkdir 'a b'
 refused 'a text with a space in its path' "a b: .* character ' '.* link" \
     -m "$gguf" 'a b'
