@@ -86,9 +86,12 @@ edit_key(EditLine *el, wchar_t *key)
     el_get(el, EL_CLIENTDATA, &l);
     for (;;) {
         char byte;
-        const ssize_t n = read(STDIN_FILENO, &byte, 1);
+        ssize_t n = -1;
         size_t k;
 
+        errno = EINTR; /* a signal may have come since the prompt was shown */
+        if (!stop_asked)
+            n = read(STDIN_FILENO, &byte, 1);
         if (n < 0 && errno == EINTR && !stop_asked) {
             el_set(el, EL_REFRESH); /* the program was suspended */
             continue;

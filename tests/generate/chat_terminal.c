@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #ifdef HAVE_EDIT
@@ -61,6 +62,7 @@ become_chat(const char *terminal, const char *const *more)
 static int
 start_chat(struct screen *s, const char *const *more)
 {
+    struct termios t;
     const char *name;
 
     *s = (struct screen){ .fd = posix_openpt(O_RDWR | O_NOCTTY) };
@@ -68,6 +70,12 @@ start_chat(struct screen *s, const char *const *more)
         (name = ptsname(s->fd)) == NULL)
         return 0;
     fcntl(s->fd, F_SETFD, FD_CLOEXEC);
+    /* What is typed before libedit reads is edited by the kernel, in which
+     * terminals choose UTF-8. */
+    if (tcgetattr(s->fd, &t) == 0) {
+        t.c_iflag |= IUTF8;
+        tcsetattr(s->fd, TCSANOW, &t);
+    }
     if ((s->pid = fork()) == 0)
         become_chat(name, more);
     return s->pid > 0;
@@ -237,8 +245,9 @@ test_several_lines(void)
         "the lines are kept, also one with a slash");
     ok(strstr(text_in("three.jsonl"), "\"content\":\" /x\"") != NULL,
         "a space before a slash makes it text");
-    types(&s, "abc\003");
-    ok(sees(&s, "Ctrl-D ends the chat"), "Ctrl-C drops a line");
+    ok(sees(&s, "> ") &&
+            (types(&s, "abc\003"), sees(&s, "Ctrl-D ends the chat")),
+        "Ctrl-C drops a line");
     ok(sees(&s, "> ") && (types(&s, "\004"), end_of(&s) == 0),
         "Ctrl-D ends the chat");
 }
