@@ -133,7 +133,7 @@ long() { distil --tokens 30M -o long mine; }
 metrics=long/full/distilled/metrics.tsv
 stop_long() { pkill -INT -f '^[^ ]*retort distil .* -o long mine$'; }
 # trained STEP: the long run has that many steps
-trained() { [ "$(tail -n 1 $metrics | cut -f 1)" -ge "$1" ]; }
+trained() { [ "$(tail -n 1 "$metrics" | cut -f 1)" -ge "$1" ]; }
 long >out1 2>err1 &
 pid=$!
 ok 'a long run begins to train' await sh -c 'ls -d long/full/distilled/step-*'
