@@ -11,6 +11,7 @@
 #include "cli/sub.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,22 +35,30 @@ program_main(int argc, char **argv)
     return run_program(strrchr(argv[0], ' ') + 1, argv);
 }
 
-static void
-list_programs(void)
+static struct sub *make_commands(void);
+
+/* Print a line for each command: what it does, and what to type.  own: the
+ * path by which retort was called, perhaps with a command behind it. */
+static int
+list_uses(const char *own)
 {
+    struct sub *const commands = make_commands();
+    const char *slash = strrchr(own, '/');
+    const char *name = slash != NULL ? slash + 1 : own;
     struct buf b = { 0 };
 
-    for (const struct program *p = programs; p->name != NULL; p++)
-        buf_addf(&b, "%-10s %s\n", p->name, p->about);
-    buf_adds(&b,
-        "\nType \"retort help PROGRAM\" for its page, "
-        "\"PROGRAM -h\" for its options.\n");
+    buf_adds(&b, "What can be done, and what to type for it:\n\n");
+    for (const struct sub *c = commands; c->name != NULL; c++)
+        buf_addf(&b, "%-62s %.*s %s\n", c->about, (int)strcspn(name, " "),
+            name, c->name);
+    buf_adds(&b, "\nWith -h each lists its options; \"retort help PROGRAM\" "
+                 "shows its page.\n");
     out_put(b.p, b.n);
     out_done();
     buf_release(&b);
+    free(commands);
+    return EX_OK;
 }
-
-static struct sub *make_commands(void);
 
 static _Noreturn void
 no_program(const char *name)
@@ -92,14 +101,14 @@ static int
 help_main(int argc, char **argv)
 {
     const struct opt table[] = { OPT_END };
+    const char *const own = argv[0];
 
     argv = opt_parse(argc, argv, table,
         "print the page of a program or of its command, or list all programs",
         "[program [command]]", 0, 2, NULL);
     if (argv[0] != NULL)
         return show_page(argv);
-    list_programs();
-    return EX_OK;
+    return list_uses(own);
 }
 
 /* Make the list of commands: three of this program's own, then all programs. */
@@ -125,30 +134,12 @@ make_commands(void)
     return c;
 }
 
-/* Print a line for each command: what it does, and what to type. */
-static int
-list_uses(const char *argv0, const struct sub *c)
-{
-    const char *slash = strrchr(argv0, '/');
-    struct buf b = { 0 };
-
-    buf_adds(&b, "What can be done, and what to type for it:\n\n");
-    for (; c->name != NULL; c++)
-        buf_addf(&b, "%-62s %s %s\n", c->about,
-            slash != NULL ? slash + 1 : argv0, c->name);
-    buf_adds(&b, "\nWith -h each lists its options.\n");
-    out_put(b.p, b.n);
-    out_done();
-    buf_release(&b);
-    return EX_OK;
-}
-
 int
 main(int argc, char **argv)
 {
     program_begin(argv[0]);
     if (argc == 1)
-        return list_uses(argv[0], make_commands());
+        return list_uses(argv[0]);
     return sub_main(argc, argv, make_commands(),
         "run a program, as in \"retort stream data/\", or a command");
 }
