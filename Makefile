@@ -389,7 +389,7 @@ SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/*.tsv \
     corpus/* corpus/held-out/*) $(addprefix scripts/,abilities agree bits-a-byte \
     complete curve distil-plan doc-text first-words get-model help-text \
     humaneval ifeval judge-python make-cloze mbpp model-text nearest results \
-    supervise task text-rows udhr-text)
+    samples supervise task text-rows udhr-text)
 SHAREDIR ?= $(PREFIX)/share/retort
 shared  := $(foreach f,$(SHARED),$(if $(wildcard $(f)/*),,$(f)))
 share   = $(DESTDIR)$(SHAREDIR)

@@ -623,24 +623,17 @@ $(OUT)/report.html: $(OUT)/eval.tsv $(OUT)/samples.txt \
 continue: $(OUT)/samples.txt
 	@$(continuations)
 
-continuations = awk -F '\t' '{ gsub(/\\[nt]/, " ", $$3); \
-    printf "%s%-10s %s\n", (NR > 1 && NR % 3 == 1 ? "\n" : ""), $$2, $$3 }' \
-    $(OUT)/samples.txt
+continuations = awk -F '\t' '{ gsub(/\\[nt]/, " ", $$3) } \
+    $$4 != prompt { print (NR > 1 ? "\n" : "") $$4; prompt = $$4 } \
+    { printf "  %-10s %s\n", $$2, $$3 }' $(OUT)/samples.txt
 
 # A line LABEL:TEXT for each prompt.
 prompts ?= for p in $(PROMPTS); do printf '%s\n' "$$p"; done
 $(OUT)/samples.txt: $(OUT)/$(student)/config.json $(OUT)/samples.asked | programs
-	@$(prompts) | while IFS= read -r p; do \
-	    for m in teacher:$(whole) pruned:$(OUT)/pruned \
-	        $(student):$(OUT)/$(student); do \
-	        $(BIN)/generate run -q -m "$${m#*:}" -j $(THREADS) -n 24 \
-	            -- "$${p#*:}" >$@.text </dev/null || exit 1; \
-	        printf '%s\t%s\t' "$${p%%:*}" "$${m%%:*}"; \
-	        awk '{ gsub(/\\/, "&&"); gsub(/\t/, "\\t"); \
-	            printf "%s%s", (NR > 1 ? "\\n" : ""), $$0 } \
-	            END { print "" }' $@.text; \
-	    done; done >$@.new
-	@mv $@.new $@; rm $@.text
+	@$(prompts) | GENERATE=$(BIN)/generate THREADS=$(THREADS) \
+	    $(TOP)scripts/samples 24 teacher=$(whole) pruned=$(OUT)/pruned \
+	    $(student)=$(OUT)/$(student) >$@.new
+	@mv $@.new $@
 
 ## clean: remove all files made, but not those fetched
 clean:

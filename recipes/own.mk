@@ -108,10 +108,7 @@ $(WORK)/student.gguf: $(OUT)/$(student)/config.json | programs
 $(OUT)/summary.txt: $(OUT)/report.txt $(OUT)/samples.txt
 	@{ printf '\n'; sed '/^$$/q' $(OUT)/report.txt; \
 	    printf 'Held-out text, continued by teacher and student:\n'; \
-	    awk -F '\t' '$$2 == "pruned" { next } \
-	    { gsub(/\\[nt]/, " ", $$3); \
-	        printf "%s%-10s %s\n", ($$2 == "teacher" ? "\n" : ""), $$2, $$3 }' \
-	        $(OUT)/samples.txt; } >$@.new
+	    $(continuations) | grep -v '^  pruned '; } >$@.new
 	@mv $@.new $@
 
 ## made: every step, without printing results; they are in summary.txt

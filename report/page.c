@@ -155,16 +155,18 @@ put_result(struct buf *b, const struct run *r)
             v->left_out, MODELS, SOURCES);
 }
 
-/* Append the sample in a line LANGUAGE, MODEL, TEXT; \n, \t and \\ in TEXT are
- * unescaped. */
-static void
-put_sample(struct buf *b, const struct eval *v, char *line)
-{
-    char *lang = line, *model = lang + strcspn(lang, "\t") + 1;
-    char *text = model + strcspn(model, "\t") + 1, *to = text;
-    size_t colour = 0;
+/* A line of samples.txt: pointers into the line, whose tabs become zero bytes.
+ * The page shows what `model` writes after the prompt. */
+struct sample {
+    char *lang, *model, *text, *prompt;
+};
 
-    model[-1] = text[-1] = '\0';
+/* Replace \n, \t and \\ in a text by the characters that they stand for. */
+static void
+unescape(char *text)
+{
+    char *to = text;
+
     for (const char *p = text; *p != '\0'; p++) {
         const char *code =
             *p == '\\' && p[1] != '\0' ? strchr("n\nt\t\\\\", p[1]) : NULL;
@@ -173,27 +175,62 @@ put_sample(struct buf *b, const struct eval *v, char *line)
         p += code != NULL;
     }
     *to = '\0';
-    for (size_t m = 0; m < v->nmodel; m++)
-        if (strcmp(v->model[m], model) == 0)
-            colour = m % 6;
-    put(b, "<div><h4 class=\"c%zu\">%s, %s</h4>\n<p lang=\"%s\">%s</p></div>\n",
-        colour, model, lang, lang, text);
+}
+
+static struct sample
+sample_of(char *line)
+{
+    struct sample s = { .lang = line };
+    char **const rest[] = { &s.model, &s.text, &s.prompt };
+
+    for (size_t i = 0; i < 3; i++) {
+        line += strcspn(line, "\t");
+        *line++ = '\0';
+        *rest[i] = line;
+    }
+    unescape(s.text);
+    unescape(s.prompt);
+    return s;
 }
 
 static void
+put_sample(struct buf *b, const struct eval *v, const struct sample *s)
+{
+    size_t colour = 0;
+
+    for (size_t m = 0; m < v->nmodel; m++)
+        if (strcmp(v->model[m], s->model) == 0)
+            colour = m % 6;
+    put(b, "<p lang=\"%s\"><b class=\"c%zu\">%s</b> %s</p>\n",
+        s->lang, colour, s->model, s->text);
+}
+
+/* Append the prompts, and under each what every model writes after it. */
+static void
 put_samples(struct buf *b, const struct run *r)
 {
+    char *before = NULL; /* the line of `last` */
+    struct sample last = { .prompt = NULL };
+
     if (r->samples.n == 0)
         return;
     put_heading(b, "samples", "What the models write");
     buf_adds(b, "<div class=\"samples\">\n");
     for (size_t i = 0; i < r->samples.n; i++) {
         char *line = xstrdup(r->samples.line[i]);
+        const struct sample s = sample_of(line);
 
-        put_sample(b, &r->eval, line);
-        free(line);
+        if (i > 0 && strcmp(s.prompt, last.prompt) != 0)
+            buf_adds(b, "</div>\n");
+        if (i == 0 || strcmp(s.prompt, last.prompt) != 0)
+            put(b, "<div><h4 lang=\"%s\">%s</h4>\n", s.lang, s.prompt);
+        put_sample(b, &r->eval, &s);
+        free(before);
+        before = line;
+        last = s;
     }
-    buf_adds(b, "</div>\n");
+    free(before);
+    buf_adds(b, "</div>\n</div>\n");
 }
 
 /* Append facts from lines KEY, tab, VALUE: with `commands` those whose key is

@@ -215,7 +215,7 @@ order_logs(struct run *r)
         r->log[i].colour = v->nmodel + i - put;
 }
 
-/* Check that all samples are lines of three fields; else add a problem and drop
+/* Check that all samples are lines of four fields; else add a problem and drop
  * them. */
 static void
 check_samples(struct run *r, const char *dir)
@@ -223,12 +223,14 @@ check_samples(struct run *r, const char *dir)
     struct err e;
 
     for (size_t i = 0; i < r->samples.n; i++) {
-        const char *tab = strchr(r->samples.line[i], '\t');
+        size_t tabs = 0;
 
-        if (tab == NULL || strchr(tab + 1, '\t') == NULL) {
+        for (const char *p = r->samples.line[i]; *p != '\0'; p++)
+            tabs += *p == '\t';
+        if (tabs != 3) {
             err_set(&e, EX_INPUT,
-                "%s/samples.txt: line %zu: is not language, model, text", dir,
-                i + 1);
+                "%s/samples.txt: line %zu: is not language, model, text, prompt",
+                dir, i + 1);
             add_problem(r, &e);
             lines_release(&r->samples);
         }

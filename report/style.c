@@ -85,7 +85,7 @@ const char style[] =
 "  border-radius: 6px; min-width: 0; }\n"
 ".samples h4 { font-size: .85rem; margin: 0 0 .3rem;\n"
 "  overflow-wrap: anywhere; }\n"
-".samples p { margin: 0; white-space: pre-wrap; }\n"
+".samples p { margin: .3rem 0 0; white-space: pre-wrap; }\n"
 "summary { cursor: pointer; font-weight: 600; margin: .8rem 0; }\n"
 "pre { background: var(--wash); border-radius: 6px; padding: .8rem 1rem;\n"
 "  margin: 0; white-space: pre-wrap; overflow-wrap: anywhere;\n"

@@ -31,7 +31,7 @@ unlike 'the held-out articles are not trained on' '^eng (5|11|17|23|28):' \
     "$o/text/train/en.txt"
 equal 'the held-out articles are judged on' "$(grep -c '^eng' "$o/text/held-out/en.txt")" 5
 equal 'three models go on with two prompts' "$(wc -l <"$o/samples.txt")" 6
-equal 'each line of samples.txt has three fields' "$(awk -F '\t' '{ print NF }' "$o/samples.txt" | uniq)" 3
+equal 'each line of samples.txt has four fields' "$(awk -F '\t' '{ print NF }' "$o/samples.txt" | uniq)" 4
 like 'the page has the settings' 'RIVAL_LR|CANDIDATES' "$o/report.html"
 sizes='--moments bf16 --recompute --micro 1 --top 4'
 ok 'a plan of other sizes is made' recipe WORK="$work/p" STUDENT="--keep 1 ${sizes% --top*}" \

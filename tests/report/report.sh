@@ -311,9 +311,9 @@ drop 1 6 0,2-6 512 2755008 4.45468828 86.029330 0.02143759 4.47612587 0.247
 cut 1 6 $name 256 1870272 4.49015226 89.135017 0.04142769 4.53157995 0.309
 END
 {
-    printf 'en\tteacher\ta <script>alert(1)</script> & "b"\n'
-    printf 'en\t</h4><b>\tone\\ntwo\\\\n\\tthree\n'
-    printf 'de"onload="x\tdistilled\tcut \303 off \377\001 \303\244\n'
+    printf 'en\tteacher\ta <script>alert(1)</script> & "b"\t</h4><i>\n'
+    printf 'en\t</b><b>\tone\\ntwo\\\\n\\tthree\t</h4><i>\n'
+    printf 'de"onload="x\tdistilled\tcut \303 off \377\001 \303\244\tan\\\\n\n'
 } >"$name/samples.txt"
 {
     printf 'cpu\ta <b>&amp; "c"\n'
@@ -335,10 +335,10 @@ unlike 'no name or text passes unescaped' \
 equal 'the page has no control byte' \
     "$(tr -d '\n\t\40-\176\200-\377' <page.html)" ''
 for place in '<title>[^<]*: ' '<small>' 'th scope="col">' 'th scope="row">' \
-    '<td>' 'Cross-entropy less that of ' 'better than ' '<h4 class="c0">'; do
+    '<td>' 'Cross-entropy less that of ' 'better than ' '<b class="c0">'; do
     case $place in
-    '<h4'*) like 'the model of a sample is escaped' "$place&lt;/h4&gt;&lt;b&gt;, en" \
-        page.html ;;
+    '<b class'*) like 'the model of a sample is escaped' \
+        "$place&lt;/b&gt;&lt;b&gt;</b> one" page.html ;;
     *) like "the name after $place is escaped" "$place$bytes" page.html ;;
     esac
 done
@@ -348,6 +348,9 @@ like 'the text of a sample is escaped' \
     'a &lt;script&gt;alert\(1\)&lt;/script&gt; &amp; &quot;b' page.html
 like 'the language of a sample is escaped' \
     '<p lang="de&quot;onload=&quot;x">' page.html
+equal 'a prompt stands once, before what all models write after it' \
+    "$(grep '<h4' page.html)" "<div><h4 lang=\"en\">&lt;/h4&gt;&lt;i&gt;</h4>
+<div><h4 lang=\"de&quot;onload=&quot;x\">an\\n</h4>"
 like 'escapes in a sample are undone' '^two\\n.three</p>' page.html
 like 'a command may have two lines' '^    teacher -m &quot;\$T&quot; &gt;x$' \
     page.html

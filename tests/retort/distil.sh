@@ -86,7 +86,7 @@ head -n 2 plan >want
 same 'the run begins with the same plan' got want
 like 'a table compares the student with the teacher' '^distilled  ' out
 equal 'teacher and student continue text that is held out' \
-    "$(sed -n '/^Held-out text/,/^page/p' out | grep -c '^teacher  \|^distilled  ')" \
+    "$(sed -n '/^Held-out text/,/^page/p' out | grep -c '^  teacher  \|^  distilled  ')" \
     "$(($(grep -c '' $o/full/prompts.txt) * 2))"
 sed 's/^[0-9]*://; s/"/\\"/g' $o/full/prompts.txt >beginnings
 equal 'what they continue is in the held-out documents' \
