@@ -43,8 +43,8 @@ LR         ?= 1e-4# peak learning rate, cosine to 0
 TEMPERATURE ?= 1# temperature of KL; the published 3 is worse in recipes/results
 WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
 SAVE       ?= 20# steps from one checkpoint to the next
-CALIB_ROWS ?= $(if $(SMOKE),2,16)# rows on which the pruner scores what it may remove
-REPAIR_ROWS ?= $(if $(SMOKE),4,64)# rows on which the pruner repairs layers
+CALIB_ROWS ?= $(if $(SMOKE),1,16)# rows on which the pruner scores what it may remove
+REPAIR_ROWS ?= $(if $(SMOKE),2,64)# rows on which the pruner repairs layers
 CANDIDATES ?= 8# blocks tried a round; 0: all, 1: by influence alone
 CONTEXT    ?= 512# tokens of an evaluation window
 RIVAL_LR   ?= $(LR)# peak learning rate of the rival
@@ -365,13 +365,15 @@ tokens: $(OUT)/train.done
 # Fetched text is named relative to its folder, so that a document has the same
 # key in every WORK: runs are compared by key.
 judge       = $(or $(own),*.*)
-# A smoke run judges the beginnings of the first documents of clean, at least
-# one of each source.  A cut at a space splits no escape; text is the last member.
+# A smoke run judges the beginnings of the first documents of clean, and one
+# document of each of eight sources.  A cut at a space splits no escape; text is
+# the last member.
 few         = $(if $(SMOKE), | awk '{ s = ""; if (match($$0, /"source":"[^"]*"/)) \
     s = substr($$0, RSTART, RLENGTH); \
     if (s != "" && length($$0) > 1000) { $$0 = substr($$0, 1, 1000); \
         sub(/[^ ]*$$/, ""); $$0 = $$0 "\"}" } } \
-    s == "" || !(s in seen) || (n += length($$0)) < 4000 { print } { seen[s] }')
+    s == "" || !(s in seen) && ++sources <= 8 || (n += length($$0)) < 1000 \
+    { print } { seen[s] }')
 examine     = $(if $(own),,cd $(dir $(JUDGED_TEXT)) &&) \
     $(patsubst $(BIN)/%,'$(abspath $(BIN))'/%,$(call cleaned,$(WHOLE))) $(judge)$(few) | \
     '$(abspath $(BIN))/tokenize' -t '$(abspath $(whole))' -j $(THREADS) \

@@ -10,10 +10,10 @@ TEACHER    ?= smollm2-135m# a folder, a .gguf file, or a name of scripts/get-mod
 PARAMS     ?= 84M# parameters that the student keeps
 T          ?= $(if $(SMOKE),128,512)# tokens a row
 B          ?= $(if $(SMOKE),2,4)# rows a batch, one batch a step
-BATCHES    ?= $(if $(SMOKE),4,200)# steps of distillation
+BATCHES    ?= $(if $(SMOKE),2,200)# steps of distillation
 LR         ?= 3e-4# peak learning rate, cosine to 0
-WARMUP     ?= $(if $(SMOKE),2,10)# steps of warm-up
-SAVE       ?= $(if $(SMOKE),2,25)# steps from one checkpoint to the next
+WARMUP     ?= $(if $(SMOKE),1,10)# steps of warm-up
+SAVE       ?= $(if $(SMOKE),1,25)# steps from one checkpoint to the next
 CANDIDATES ?= $(if $(SMOKE),1,8)# blocks tried a round; 0: all
 PROMPTS    ?= 'en:Everyone has the right to' 'en:The sky is blue because' \
               'fr:Toute personne a droit' 'de:Jeder hat das Recht auf'
