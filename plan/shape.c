@@ -1,15 +1,14 @@
 /* Shapes of models: see shape.h */
 #include "shape.h"
-#include "families.h"
 #include "shipped.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "format/json.h"
-#include "model/config_keys.h"
 #include "model/family.h"
+#include "model/mla.h"
 #include "model/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +37,17 @@ shape_active(const struct shape *s)
     return shape_params(s) - s->L * (s->experts - s->active) * s->expert;
 }
 
+/* The sum that the parameters of tensor t of a block belong to. */
+static double *
+shape_part(struct shape *s, int t)
+{
+    return block_is_vector(t)                 ? &s->vectors
+        : block_is_attention(t)               ? &s->attention
+        : t == W_ROUTER || t == W_SHARED_GATE ? &s->dense
+        : block_is_of_experts(t)              ? &s->expert
+                                              : &s->dense;
+}
+
 /* Set the shape from a configuration of lib/model.  If blocks differ, sizes are
  * their means, so that sums over blocks are exact. */
 static void
@@ -45,75 +55,63 @@ shape_from_config(struct shape *s, const struct config *c,
     const struct block_shape *b)
 {
     const double each = 1.0 / (double)c->L;
+    const double experts = (double)c->router.n;
 
     *s = (struct shape){ .V = (double)c->V,
         .d = (double)c->d,
         .L = (double)c->L,
-        .KV = (double)c->KV,
-        .D = (double)c->D,
+        .D = (double)(c->D + mla_value(c)) / 2.0, /* keys, values */
         .gates = 3.0,
+        .experts = experts,
+        .active = (double)c->router.k,
+        .groups = (double)c->router.groups,
+        .group_top = (double)c->router.keep,
         .window = (double)c->window,
         .tied = c->tied,
         .outer = (double)c->d };
     for (size_t i = 0; i < c->L; i++) {
         s->mlp += each * (double)b[i].mlp;
-        s->H += each * (double)(b[i].groups * (c->H / c->KV));
+        s->KV += each * (double)b[i].groups;
         s->windowed += config_window(c, i) > 0 ? each : 0.0;
-        for (int k = 0; k < W_N; k++) {
+        s->expert_mlp += b[i].experts > 0 ? each * (double)c->expert_mlp : 0.0;
+        for (int t = 0; t < W_N; t++) {
             size_t rows, cols;
 
-            if (block_tensor_name(c, k) == NULL)
-                continue;
-            block_dims(c, k, &b[i], &rows, &cols);
-            *(block_is_vector(k)            ? &s->vectors
-                    : block_is_attention(k) ? &s->attention
-                                            : &s->dense) +=
-                each * (double)rows * (double)cols;
+            block_dims(c, t, &b[i], &rows, &cols);
+            *shape_part(s, t) += each * (double)rows * (double)cols;
         }
     }
+    s->H = s->KV * (double)(c->H / c->KV);
+    s->expert /= fmax(1.0, experts);
 }
 
-/* Set *s from the sizes in j, as shape_from_sizes does.  The family is one of
- * lib/model, so keys that it does not read are ignored, and missing keys have
- * the values that transformers assumes. */
+/* Set the shape from a config.json, whatever type its weights are stored in. */
 static int
-shape_from_family(struct shape *s, const json_t *j, unsigned family,
-    struct err *e)
+shape_from_json(struct shape *s, const json_t *model, struct err *e)
 {
-    json_t *filled = config_fill(j, j, family, e);
-    const int r = filled != NULL ? shape_from_sizes(s, filled, e) : -1;
-
-    json_decref(filled);
-    return r;
-}
-
-static int
-shape_from_json(struct shape *s, json_t *j, struct err *e)
-{
-    const char *type = js_text_of(j, "model_type");
-    const struct family *named = family_named(type);
-    struct shape_family f;
-    struct block_shape *b;
+    const char *type = js_text_of(config_text(model), "model_type");
+    json_t *j = json_copy((json_t *)model);
+    struct block_shape *b = NULL;
     struct config c;
-    struct buf known = { 0 };
+    struct err why;
     int r;
 
-    if (*type == '\0' || shape_family(&f, j)) {
-        r = named != NULL ? shape_from_family(s, j, named->bit, e)
-                          : shape_from_sizes(s, j, e);
-    } else if (named == NULL) {
-        shape_family_names(&known);
-        r = err_set(e, EX_INPUT,
-            "model_type: %.30s is not known: give a file of sizes without "
-            "model_type, or one of %s, %s",
-            SHOWN(type), family_names(0), known.p);
-        buf_release(&known);
-    } else if ((r = config_from_json(&c, j, e)) == 0) {
+    json_object_del(j, "quantization_config");
+    if (json_object_get(j, "model_type") == NULL) {
+        r = shape_from_sizes(s, j, e);
+    } else if (config_from_json(&c, j, &why) < 0) {
+        r = err_set(e, why.code, "%s%s", why.msg,
+            family_named(type) != NULL
+                ? ""
+                : ": describe the model by a file of sizes without model_type, "
+                  "see plan-cluster(1)");
+    } else {
         b = xcalloc(c.L, sizeof *b);
         if ((r = config_blocks(&c, j, b, e)) == 0)
             shape_from_config(s, &c, b);
-        free(b);
     }
+    free(b);
+    json_decref(j);
     return r;
 }
 

@@ -1,16 +1,18 @@
 /*
  * The shape of a model, without its weights, read from a GGUF, a folder, a
- * config.json or a shipped shape (plan/models).  Only sizes matter here, so the
- * config.json may be of a family that student does not train (families.h), or a
- * file of sizes without model_type.  Sizes have the names that transformers
- * gives them.
+ * config.json or a shipped shape (plan/models).  lib/model reads every model of
+ * its families; a file of sizes describes any other, such as a GPT-2.
+ *
+ * All numbers of parameters are those of the model that is trained.  Files of a
+ * model that prune cut may have more, as they pad its blocks with zeros to one
+ * width.
  */
 #ifndef PLAN_SHAPE_H
 #define PLAN_SHAPE_H
 
 #include "base/err.h"
 
-#include <stddef.h>
+#include <jansson.h>
 
 /* Sizes of a mean block, which may be fractions if blocks differ, and numbers
  * of parameters by part. */
@@ -40,6 +42,17 @@ struct shape {
 
 /* Read the shape at path.  -1 and *e. */
 int shape_open(struct shape *s, const char *path, struct err *e);
+/* Set *s from j, a file of sizes, which loses the keys that are read.  -1 and
+ * *e: a key is missing or not known, or the sizes are impossible. */
+int shape_from_sizes(struct shape *s, json_t *j, struct err *e);
+/* Compare the shape with model.safetensors.index.json, or the header of
+ * model.safetensors, in the folder dir, whose config.json is j.  Nothing is
+ * compared if there is neither, if weights are quantised, if the files have
+ * more than the text model or blocks that predict further tokens (DeepSeek-V3),
+ * or if prune cut the model.  -1 and *e: the numbers of parameters differ by
+ * more than 1 %, also if a tied head is counted twice. */
+int stored_check(const struct shape *s, const json_t *j, const char *dir,
+    struct err *e);
 
 /* Parameters of the model. */
 double shape_params(const struct shape *s);

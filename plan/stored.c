@@ -1,5 +1,5 @@
-/* Parameters in safetensors files: see families.h */
-#include "families.h"
+/* Parameters in safetensors files: see shape.h */
+#include "shape.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/json.h"
@@ -7,24 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* Is the tensor a constant that older files store, such as GPT-2's mask? */
-static int
-tensor_is_constant(const char *name)
-{
-    static const char *const ends[] = { ".attn.bias", ".masked_bias",
-        ".attention.bias", ".inv_freq" };
-    const size_t n = strlen(name);
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        const size_t m = strlen(ends[i]);
-
-        if (n > m && strcmp(name + n - m, ends[i]) == 0)
-            return 1;
-    }
-    return 0;
-}
 
 /* Count the parameters of one file by its header. */
 static int
@@ -41,7 +23,7 @@ count_file(double *n, const char *path, struct err *e)
     }
     *n = 0.0;
     for (size_t i = 0; i < st.nt; i++)
-        *n += tensor_is_constant(st.t[i].name) ? 0.0 : (double)st.t[i].n;
+        *n += (double)st.t[i].n;
     st_release(&st);
     io_unmap(&m);
     return 0;
@@ -75,6 +57,7 @@ static int
 holds_other(const json_t *config)
 {
     return js_get(config, "quantization_config") != NULL ||
+        js_get(config, "text_config") != NULL ||
         js_get(config, "num_nextn_predict_layers") != NULL ||
         js_get(config, "retort") != NULL;
 }

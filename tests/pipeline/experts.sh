@@ -63,6 +63,13 @@ status 0 'prune experts removes two of six experts' prune experts -q -m moe \
     -o four --experts 4 --report report.tsv b
 equal 'config.json has the number of experts' \
     "$(grep -o '"num_experts": [0-9]*' four/config.json)" '"num_experts": 4'
+status 0 'four experts are planned for one process' plan run -q -m four \
+    --format tsv
+grep '^parameters	' out >counted
+status 0 'four experts are planned for many ranks' plan cluster -q -m four \
+    --machine h100 batch=8 --format tsv
+equal 'plan cluster counts of four experts what plan run counts' \
+    "$(grep '^parameters	' out)" "$(cat counted)"
 equal 'the report says of each expert whether it is kept' \
     "$(awk 'NR > 1 { n[$6]++ } END { print n[0], n[1] }' report.tsv)" '4 8'
 status 0 'a mixture with fewer experts learns from the whole one' sh -c \

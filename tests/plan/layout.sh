@@ -183,14 +183,18 @@ done
 equal '512 devices hold 16 replicas' "$(value replicas)" 16
 equal '512 rows of 16 replicas make 32 passes' "$(value passes)" 32
 
-# --- a configuration is read the same by either reader: that of the library,
-# which knows pruned blocks, and that of sizes alone
+# --- a model is predicted the same from its config.json, which the library
+# reads, and from a file of its sizes
 llama own.json
-sed 's/"model_type": "llama",*//' own.json >sizes.json
+cat >sizes.json <<'EOF'
+{"vocab_size": 1100, "hidden_size": 16, "intermediate_size": 32,
+ "num_hidden_layers": 2, "num_attention_heads": 2,
+ "num_key_value_heads": 1, "head_dim": 8, "tie_word_embeddings": true}
+EOF
 ok 'a family that student trains is predicted' plan cluster -q -m own.json \
     --machine h100 batch=8 --format tsv
 cp out own.tsv
-ok 'a family known by its sizes is predicted' plan cluster -q -m sizes.json \
+ok 'a file of sizes is predicted' plan cluster -q -m sizes.json \
     --machine h100 batch=8 --format tsv
 same 'both readers predict the same figures' own.tsv out
 ok 'plan run reads the same configuration' plan run -q -m own.json --format tsv
@@ -415,7 +419,7 @@ status 3 'a figure that is not known is refused' plan cluster -m own.json \
 like 'the message for an unknown figure names it' \
     'other.json: net_ms: .*not known' err
 printf '{"vocab_size": 10}' >half.json
-status 3 'a config.json without sizes is refused' \
+status 3 'a file without sizes is refused' \
     plan cluster -m half.json --machine h100
 like 'the message for missing sizes names file and member' \
     'half.json: hidden_size' err

@@ -46,7 +46,8 @@ else
     fail 'a token meets 37B of the parameters of DeepSeek-V3'
 fi
 
-# --- shapes without model_type: the shipped ones, and those of published runs
+# --- files of sizes: the shipped ones, those of published runs, and families
+# that lib/model does not read
 grep -v '^#' "$golden/shapes.tsv" >rows
 while IFS='	' read -r name told source json; do
     case $json in
@@ -61,39 +62,23 @@ for f in "$top"/plan/models/*.json; do
         fail "shapes.tsv has no row for ${n%.json}"
 done
 
-# --- the page names every family
-awk '{ gsub(/[ ,]+/, "\n"); print }' "$top/man/plan-cluster.1" >words
-sed -n 's/^    "\([a-z0-9_]*\)": \[[124],.*/\1/p' "$top/plan/families.json" >named
-equal 'families.json has 22 families' "$(grep -c . named)" 22
-while read -r family; do
-    grep -Fqx -e "$family" words || echo "$family"
-done <named >missing
-equal 'plan-cluster.1 names every family' "$(cat missing)" ''
-
 # --- refused
 # refuses WHAT FILE WORDS: with status 3, and words in the message
 refuses() {
     status 3 "$1 is refused" plan cluster -m "$2" --machine h100 batch=8
     like "the message for $1 names file and key" "$2.*: .*$3" err
 }
-sed 's/"bloom"/"blossom"/' "$golden/bloom.json" >type.json
-refuses 'an unknown model_type' type.json 'model_type: blossom.*llama.*bloom'
-sed 's/"n_layer"/"num_parts": 3, &/' "$golden/bloom.json" >key.json
-refuses 'an unknown key' key.json num_parts
-sed 's/"n_layer"/"multi_part": 0.5, "parts": null, &/' "$golden/bloom.json" \
-    >small.json
-equal 'an unknown key below 1 or null changes nothing' \
-    "$(parameters small.json)" "$(parameters "$golden/bloom.json")"
-sed 's/"word_embed_proj_dim": 768/"word_embed_proj_dim": 512/' \
-    "$golden/opt-125m.json" >narrow.json
-refuses 'an embedding of another width' narrow.json word_embed_proj_dim
-sed 's/"decoder_sparse_step": 1/"decoder_sparse_step": 2/' \
-    "$golden/qwen3-30b-a3b.json" >sparse.json
-refuses 'an unknown order of experts' sparse.json decoder_sparse_step
+sed 's/"olmo2"/"bloom"/' "$golden/olmo-2-7b.json" >type.json
+refuses 'an unknown model_type' type.json \
+    'model_type: "bloom".*llama.*: describe the model by a file of sizes'
 own() {
     printf '{ "vocab_size": 100, "hidden_size": 64, "num_hidden_layers": 2,
         "num_attention_heads": 8, "intermediate_size": 128%s }\n' "$1"
 }
+own ', "num_kv_heads": 4' >key.json
+refuses 'an unknown key' key.json 'num_kv_heads: .*plan-cluster'
+own ', "mlp_matrices": 4' >four.json
+refuses 'an MLP of four matrices' four.json mlp_matrices
 own ', "num_key_value_heads": 16' >many.json
 refuses 'a shape with more key/value heads than heads' many.json \
     num_key_value_heads
@@ -105,27 +90,34 @@ refuses 'a shape of which a token meets 5 of 4 experts' five.json \
     num_experts_per_tok
 sed 's/64/65/' many.json | sed 's/16/8/' >width.json
 refuses 'a width that heads do not divide' width.json num_attention_heads
+own '' | sed 's/, "intermediate_size": 128//' >flat.json
+refuses 'a shape without the width of its MLP' flat.json intermediate_size
 
 # --- beside the weights
-mkdir gpt2 wide
-cp "$golden/gpt2.json" gpt2/config.json
-sed 's/"n_embd": 768/"n_embd": 1536/' "$golden/gpt2.json" >wide/config.json
-for d in gpt2 wide; do
-    echo '{"metadata": {"total_parameters": 124439808}, "weight_map": {}}' \
+mkdir olmo2 wide
+cp "$golden/olmo-2-7b.json" olmo2/config.json
+sed 's/"intermediate_size": 11008/"intermediate_size": 22016/' \
+    "$golden/olmo-2-7b.json" >wide/config.json
+for d in olmo2 wide; do
+    echo '{"metadata": {"total_parameters": 7298617344}, "weight_map": {}}' \
         >$d/model.safetensors.index.json
 done
-equal 'an index of as many parameters is accepted' "$(parameters gpt2)" \
-    124439808
-refuses 'an index of other parameters' wide '124440000|1.2444e.08'
-for bytes in 248879616 497759232; do
+equal 'an index of as many parameters is accepted' "$(parameters olmo2)" \
+    7298617344
+refuses 'an index of other parameters' wide '7298617344|7.29862e.09'
+for bytes in 14597234688 29194469376; do
     echo "{\"metadata\": {\"total_size\": $bytes}}" \
-        >gpt2/model.safetensors.index.json
-    equal "an index of $((bytes / 124439808)) bytes a parameter is accepted" \
-        "$(parameters gpt2)" 124439808
+        >olmo2/model.safetensors.index.json
+    equal "an index of $((bytes / 7298617344)) bytes a parameter is accepted" \
+        "$(parameters olmo2)" 7298617344
 done
-echo '{"metadata": {"total_size": 373319424}}' \
-    >gpt2/model.safetensors.index.json
-refuses 'an index of 3 bytes a parameter' gpt2 'parameters'
+echo '{"metadata": {"total_size": 21895852032}}' \
+    >olmo2/model.safetensors.index.json
+refuses 'an index of 3 bytes a parameter' olmo2 'parameters'
+sed -i 's/{/{"quantization_config": {"quant_method": "fp8"},/' \
+    olmo2/config.json
+equal 'weights of another type have the same parameters' \
+    "$(parameters olmo2)" 7298617344
 cp -r "$top/tests/golden/gguf/f32-hf" stored
 chmod -R u+w stored
 ok 'weights of as many parameters are accepted' plan cluster -q -m stored \

@@ -108,7 +108,7 @@ equal 'attention hides keys and values that go round' "$(value step.context)" 0
 # --- experts: tensor ranks divide each of 4, 16 x 3 x 32 parameters, and each
 # expert has its tokens gathered from them
 llama experts.json num_hidden_layers 1
-sed -i 's/"model_type": "llama",/"num_local_experts": 4, "num_experts_per_tok": 2,/' \
+sed -i 's/"llama",/"mixtral", "num_local_experts": 4, "num_experts_per_tok": 2,/' \
     experts.json
 mixture() {
     plan cluster -q -m experts.json --machine "$plain" batch=8 length=64 \
@@ -139,7 +139,7 @@ else
 fi
 # 8 expert ranks are all 4 replicas of 2 tensor ranks: none is left to divide
 llama eight.json num_hidden_layers 1
-sed -i 's/"model_type": "llama",/"num_local_experts": 8, "num_experts_per_tok": 2,/' \
+sed -i 's/"llama",/"mixtral", "num_local_experts": 8, "num_experts_per_tok": 2,/' \
     eight.json
 plan cluster -q -m eight.json --machine "$plain" batch=8 length=64 expert=8 \
     tensor=2 --format tsv >out 2>err
