@@ -201,8 +201,8 @@ put_sample(struct buf *b, const struct eval *v, const struct sample *s)
     for (size_t m = 0; m < v->nmodel; m++)
         if (strcmp(v->model[m], s->model) == 0)
             colour = m % 6;
-    put(b, "<p lang=\"%s\"><b class=\"c%zu\">%s</b> %s</p>\n",
-        s->lang, colour, s->model, s->text);
+    put(b, "<p lang=\"%s\"><b class=\"c%zu\">%s</b> %s</p>\n", s->lang, colour,
+        s->model, s->text);
 }
 
 /* Append the prompts, and under each what every model writes after it. */

@@ -229,7 +229,8 @@ check_samples(struct run *r, const char *dir)
             tabs += *p == '\t';
         if (tabs != 3) {
             err_set(&e, EX_INPUT,
-                "%s/samples.txt: line %zu: is not language, model, text, prompt",
+                "%s/samples.txt: line %zu: is not language, model, text and "
+                "prompt",
                 dir, i + 1);
             add_problem(r, &e);
             lines_release(&r->samples);

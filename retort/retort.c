@@ -49,10 +49,11 @@ list_uses(const char *own)
 
     buf_adds(&b, "What can be done, and what to type for it:\n\n");
     for (const struct sub *c = commands; c->name != NULL; c++)
-        buf_addf(&b, "%-62s %.*s %s\n", c->about, (int)strcspn(name, " "),
-            name, c->name);
-    buf_adds(&b, "\nWith -h each lists its options; \"retort help PROGRAM\" "
-                 "shows its page.\n");
+        buf_addf(&b, "%-62s %.*s %s\n", c->about, (int)strcspn(name, " "), name,
+            c->name);
+    buf_adds(&b,
+        "\nWith -h each lists its options; \"retort help PROGRAM\" "
+        "shows its page.\n");
     out_put(b.p, b.n);
     out_done();
     buf_release(&b);
