@@ -163,7 +163,7 @@ struct sample {
 
 /* Replace \n, \t and \\ in a text by the characters that they stand for. */
 static void
-unescape(char *text)
+read_escapes(char *text)
 {
     char *to = text;
 
@@ -188,8 +188,8 @@ sample_of(char *line)
         *line++ = '\0';
         *rest[i] = line;
     }
-    unescape(s.text);
-    unescape(s.prompt);
+    read_escapes(s.text);
+    read_escapes(s.prompt);
     return s;
 }
 
