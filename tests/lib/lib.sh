@@ -185,13 +185,14 @@ replay() {
     else fail "$1 has a corpus of $n files, fewer than $2"; fi
 }
 
-# await COMMAND ...: repeat the command until it succeeds, for a minute at most
+# await COMMAND ...: repeat the command until it succeeds; false after a minute
 await() {
     tap_tries=0
     until "$@" 2>/dev/null || [ $tap_tries -ge 6000 ]; do
         sleep 0.01
         tap_tries=$((tap_tries + 1))
     done
+    [ $tap_tries -lt 6000 ]
 }
 
 # catches ID SIGNAL: does process ID have a handler for the signal of that

@@ -129,17 +129,16 @@ equal 'the longer run goes on from its last step' "$(steps $o)" '1 2 3 4 5 6 7 8
 
 # --- stopped, and going on ---
 # The run is so long that it is stopped each time.
-long() { distil --tokens 30M -o long mine; }
+set -- distil -m "$gguf" --params 30K --tokens 30M -o long mine
 metrics=long/full/distilled/metrics.tsv
-stop_long() { pkill -INT -f '^[^ ]*retort distil .* -o long mine$'; }
 # trained STEP: the long run has that many steps
 trained() { [ "$(tail -n 1 "$metrics" | cut -f 1)" -ge "$1" ]; }
-long >out1 2>err1 &
+retort "$@" >out1 2>err1 &
 pid=$!
 ok 'a long run begins to train' await sh -c 'ls -d long/full/distilled/step-*'
-status 1 'another run in the folder at work is refused' long
+status 1 'another run in the folder at work is refused' retort "$@"
 like 'the message says that the folder is in use' 'long: another run' err
-stop_long
+kill -INT $pid
 rc=0
 wait $pid || rc=$?
 equal 'a run that is stopped ends with status 5' $rc 5
@@ -148,20 +147,21 @@ if [ -e long/full/distilled/config.json ]; then
     fail 'the stopped run is not at its end'
 else pass 'the stopped run is not at its end'; fi
 last=$(tail -n 1 $metrics | cut -f 1)
-long >out1 2>err1 &
+retort "$@" >out1 2>err1 &
 pid=$!
 ok 'the same command goes on' await trained $((last + 1))
-stop_long
+kill -INT $pid
 wait $pid
 equal 'the run that went on has each step once' \
     "$(sed 1d $metrics | cut -f 1)" "$(seq "$(sed 1d $metrics | wc -l)")"
 like 'the stopped run went on from a checkpoint' 'going on from|step-|after step' long/log
 if has_terminal; then
-    terminal "retort distil -m '$gguf' --params 30K --tokens 30M -o long mine" &
+    terminal "echo \$\$ >pid; exec retort distil -m '$gguf' --params 30K \
+        --tokens 30M -o long mine" &
     pid=$!
     ok 'a line of progress names the stage and the time left' await grep -E \
         'stage 3/5, distil.* [0-9.]+ of [0-9.]+ min .*[0-9]+ of 468800' screen
-    stop_long
+    kill -INT "$(cat pid)"
     wait $pid
 else
     skip 'a line of progress names the stage' 'no terminal'
