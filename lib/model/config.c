@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "format/json.h"
+#include "model/config_fields.h"
 #include "model/config_keys.h"
 #include "model/config_rope.h"
 #include "model/delta_config.h"
@@ -42,52 +43,6 @@ check_arch(struct config *c, const json_t *j, const char *outer, struct err *e)
             s, family_names(0));
     snprintf(c->arch, sizeof c->arch, "%s", s);
     return config_check_keys(j, family_of(c)->bit, e);
-}
-
-static int
-read_json_sizes(struct config *c, const json_t *j, struct err *e)
-{
-    if (js_size(j, "vocab_size", 1, (size_t)1 << 24, &c->V, e) < 0 ||
-        js_size(j, "hidden_size", 1, DIM_MAX, &c->d, e) < 0 ||
-        js_size(j, "intermediate_size", 1, DIM_MAX, &c->mlp, e) < 0 ||
-        js_size(j, "num_hidden_layers", 1, CONFIG_LAYERS, &c->L, e) < 0 ||
-        js_size(j, "num_attention_heads", 1, 4096, &c->H, e) < 0)
-        return -1;
-    c->KV = c->H;
-    c->D = c->d % c->H == 0 ? c->d / c->H : 0;
-    if (js_size(j, "num_key_value_heads", 1, 4096, &c->KV, e) < 0 ||
-        js_size(j, "head_dim", 1, 65536, &c->D, e) < 0 ||
-        js_size(j, "max_position_embeddings", 1, (size_t)1 << 31, &c->max_pos,
-            e) < 0 ||
-        js_size(j, "sliding_window", 0, (size_t)1 << 31, &c->window, e) < 0 ||
-        js_real(j, "rms_norm_eps", 0, 1, &c->eps, e) < 0 ||
-        js_real(j, "initializer_range", 0, 100, &c->init_range, e) < 0 ||
-        js_size(j, "query_pre_attn_scalar", 1, 65536, &c->attn_scalar, e) < 0 ||
-        js_bool(j, "tie_word_embeddings", &c->tied, e) < 0)
-        return -1;
-    return 0;
-}
-
-/* Read the numbers by which some families multiply or cap activations. */
-static int
-read_scales(struct config *c, const json_t *j, struct err *e)
-{
-    const struct {
-        const char *name;
-        double *to;
-    } keys[] = {
-        { "attn_logit_softcapping", &c->attn_cap },
-        { "final_logit_softcapping", &c->final_cap },
-        { "attention_multiplier", &c->attn_scale },
-        { "embedding_multiplier", &c->embed_scale },
-        { "residual_multiplier", &c->residual_scale },
-        { "logits_scaling", &c->logit_scale },
-    };
-
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (js_real(j, keys[i].name, 1e-9, 1e9, keys[i].to, e) < 0)
-            return -1;
-    return 0;
 }
 
 static int
@@ -166,32 +121,19 @@ set_local(struct config *c, size_t i, const char *type, struct err *e)
 /* Read which blocks attend within the window.  The layer_types of Qwen 3.5 are
  * read by delta_from_json. */
 static int
-read_windows(struct config *c, const json_t *j, struct err *e)
+read_windows(struct config_file *f, const json_t *j, struct err *e)
 {
+    struct config *c = &f->c;
     const enum windows windows = family_of(c)->windows;
     const json_t *types =
         family_of(c)->bit == FAMILY_QWEN3_5 ? NULL : js_get(j, "layer_types");
-    size_t from = 0, every = family_of(c)->every, same = c->window;
-    int on = 0;
 
-    if (windows == WINDOW_BY_LAYER &&
-        (js_bool(j, "use_sliding_window", &on, e) < 0 ||
-            js_size(j, "max_window_layers", 0, CONFIG_LAYERS, &from, e) < 0))
-        return -1;
-    if (windows == WINDOW_EVERY &&
-        (js_size(j, "_sliding_window_pattern", 1, CONFIG_LAYERS, &every, e) <
-                0 ||
-            js_size(j, "sliding_window_pattern", 1, CONFIG_LAYERS, &every, e) <
-                0))
-        return -1;
-    if (js_size(j, "sliding_window_size", 0, (size_t)1 << 31, &same, e) < 0)
-        return -1;
-    if (same != c->window && family_of(c)->gemma)
+    if (f->window_again != SIZE_MAX && f->window_again != f->window)
         return err_set(e, EX_INPUT,
-            "sliding_window_size: %zu, but sliding_window is %zu", same,
-            c->window);
-    if (windows == WINDOW_NEVER || (windows == WINDOW_BY_LAYER && !on))
-        c->window = 0;
+            "sliding_window_size: %zu, but sliding_window is %zu",
+            f->window_again, f->window);
+    if (windows != WINDOW_NEVER && (windows != WINDOW_BY_LAYER || f->windowed))
+        c->window = f->window;
     if (types && (!json_is_array(types) || json_array_size(types) != c->L))
         return err_set(e, EX_INPUT, "layer_types: is no list of %zu", c->L);
     for (size_t i = 0; i < c->L; i++) {
@@ -201,23 +143,10 @@ read_windows(struct config *c, const json_t *j, struct err *e)
             return -1;
         if (!types && c->window > 0)
             config_set_local(c, i,
-                windows == WINDOW_EVERY ? (i + 1) % every != 0
-                                        : windows == WINDOW_ALL || i >= from);
+                windows == WINDOW_EVERY
+                    ? (i + 1) % f->every != 0
+                    : windows == WINDOW_ALL || i >= f->window_from);
     }
-    return 0;
-}
-
-/* Read a token id into *id, -1 if there is none. */
-static int
-read_token_id(const json_t *j, const char *path, int64_t *id, struct err *e)
-{
-    const json_t *v = js_get(j, path);
-
-    *id = -1;
-    if (v && !json_is_integer(v))
-        return err_set(e, EX_INPUT, "%s: is no token id", path);
-    if (v)
-        *id = json_integer_value(v);
     return 0;
 }
 
@@ -254,15 +183,15 @@ config_text(const json_t *j)
 
 /* Read j, in which config_fill has set missing keys. */
 static int
-read_filled(struct config *c, const json_t *j, struct err *e)
+read_filled(struct config_file *f, const json_t *j, struct err *e)
 {
-    return read_json_sizes(c, j, e) < 0 || read_scales(c, j, e) < 0 ||
-            mla_from_json(c, j, e) < 0 || config_read_rope(c, j, e) < 0 ||
-            mla_check_rope(c, j, e) < 0 || read_windows(c, j, e) < 0 ||
-            experts_from_json(c, j, e) < 0 || delta_from_json(c, j, e) < 0 ||
-            read_eos(c, j, e) < 0 ||
-            read_token_id(j, "bos_token_id", &c->bos, e) < 0 ||
-            read_token_id(j, "pad_token_id", &c->pad, e) < 0
+    if (fields_from_json(f, j, e) < 0)
+        return -1;
+    fields_heads(&f->c);
+    return mla_from_json(f, e) < 0 || config_read_rope(f, j, e) < 0 ||
+            mla_check_rope(&f->c, j, e) < 0 || read_windows(f, j, e) < 0 ||
+            experts_from_json(f, j, e) < 0 || delta_from_json(f, j, e) < 0 ||
+            read_eos(&f->c, j, e) < 0
         ? -1
         : 0;
 }
@@ -272,6 +201,7 @@ int
 config_from_json(struct config *c, const json_t *model, struct err *e)
 {
     const json_t *j = config_text(model);
+    struct config_file f;
     json_t *filled;
     int r;
 
@@ -284,10 +214,12 @@ config_from_json(struct config *c, const json_t *model, struct err *e)
             0 ||
         (filled = config_fill(j, model, family_of(c)->bit, e)) == NULL)
         return -1;
-    r = read_filled(c, filled, e);
+    config_file_init(&f, c);
+    r = read_filled(&f, filled, e);
     json_decref(filled);
     if (r < 0)
         return -1;
+    *c = f.c;
     c->cut = js_get(j, "retort.kept") != NULL;
     return config_check(c, e);
 }
@@ -395,18 +327,6 @@ config_load(struct config *c, struct block_shape **b, const char *path,
     if (b)
         *b = shape;
     return 0;
-}
-
-static void
-set_size(json_t *j, const char *key, size_t v)
-{
-    json_object_set_new(j, key, json_integer((json_int_t)v));
-}
-
-static void
-set_id(json_t *j, const char *key, int64_t id)
-{
-    json_object_set_new(j, key, id < 0 ? json_null() : json_integer(id));
 }
 
 size_t
@@ -525,64 +445,34 @@ lists_json(const struct config *c, const struct block_shape *b)
     return NULL;
 }
 
-static void
-set_real(json_t *j, const char *key, double v)
+json_t *
+config_class_json(const struct config *c)
 {
-    json_object_set_new(j, key, v > 0 ? json_real(v) : json_null());
+    return json_pack("[s]", family_of(c)->class);
 }
 
-/* Set the keys that only Gemma's configurations have. */
-static void
-set_gemma(const struct config *c, json_t *j)
+json_t *
+config_type_json(const struct config *c)
 {
-    json_object_set_new(j, "hidden_activation",
-        json_string("gelu_pytorch_tanh"));
-    set_size(j, "query_pre_attn_scalar", c->attn_scalar);
-    if (family_of(c)->bit == FAMILY_GEMMA2) {
-        set_real(j, "attn_logit_softcapping", c->attn_cap);
-        set_real(j, "final_logit_softcapping", c->final_cap);
-        return;
-    }
-    json_object_set_new(j, "rope_local_base_freq", json_real(c->theta_local));
-    config_put_rope(c, j);
+    return json_string(c->arch);
 }
 
-static void
-set_granite(const struct config *c, json_t *j)
+json_t *
+config_bias_json(const struct config *c)
 {
-    const double one = 1;
-
-    set_real(j, "attention_multiplier", c->attn_scale);
-    set_real(j, "embedding_multiplier",
-        c->embed_scale > 0 ? c->embed_scale : one);
-    set_real(j, "residual_multiplier",
-        c->residual_scale > 0 ? c->residual_scale : one);
-    set_real(j, "logits_scaling", c->logit_scale > 0 ? c->logit_scale : one);
+    return json_boolean(block_tensor_name(c, W_BO) != NULL);
 }
 
-static void
-set_windows(const struct config *c, json_t *j)
+json_t *
+window_types_json(const struct config *c)
 {
-    const enum windows windows = family_of(c)->windows;
-    /* in these families transformers refuses a sliding_window of null */
-    const size_t window = windows == WINDOW_EVERY && c->window == 0
-        ? (size_t)config_missing("sliding_window", family_of(c)->bit)
-        : c->window;
     json_t *types = json_array();
 
-    if (windows != WINDOW_NEVER)
-        json_object_set_new(j, "sliding_window",
-            window ? json_integer((json_int_t)window) : json_null());
     for (size_t i = 0; i < c->L; i++)
         json_array_append_new(types,
             json_string(
                 config_window(c, i) ? "sliding_attention" : "full_attention"));
-    if (windows == WINDOW_BY_LAYER)
-        json_object_set_new(j, "use_sliding_window",
-            json_boolean(c->window > 0));
-    if (windows == WINDOW_BY_LAYER || windows == WINDOW_EVERY)
-        json_object_set(j, "layer_types", types);
-    json_decref(types);
+    return types;
 }
 
 size_t
@@ -607,46 +497,12 @@ config_tell_positions(const struct config *c, size_t T, const char *who)
 json_t *
 config_to_json(const struct config *c, const struct block_shape *b)
 {
-    json_t *j = json_object(), *own;
+    json_t *j = json_object(), *own = b ? lists_json(c, b) : NULL;
+    struct config_file f;
 
-    json_object_set_new(j, "architectures",
-        json_pack("[s]", family_of(c)->class));
-    json_object_set_new(j, "model_type", json_string(c->arch));
-    set_size(j, "vocab_size", c->V);
-    set_size(j, "hidden_size", c->d);
-    set_size(j, "intermediate_size", c->mlp);
-    set_size(j, "num_hidden_layers", c->L);
-    set_size(j, "num_attention_heads", c->H);
-    set_size(j, "num_key_value_heads", c->KV);
-    set_size(j, "head_dim", c->D);
-    set_size(j, "max_position_embeddings", c->max_pos);
-    if (family_of(c)->gemma)
-        set_gemma(c, j);
-    else
-        json_object_set_new(j, "hidden_act", json_string("silu"));
-    json_object_set_new(j, "rms_norm_eps", json_real(c->eps));
-    json_object_set_new(j, "rope_theta", json_real(c->theta));
-    if (!json_object_get(j, "rope_parameters"))
-        config_put_rope(c, j);
-    config_put_old_rope(c, j);
-    if (family_of(c)->bit == FAMILY_GRANITE)
-        set_granite(c, j);
-    set_windows(c, j);
-    experts_to_json(c, j);
-    delta_to_json(c, j);
-    mla_to_json(c, j);
-    json_object_set_new(j, "attention_bias",
-        json_boolean(block_tensor_name(c, W_BO) != NULL));
-    json_object_set_new(j, "attention_dropout", json_real(0));
-    json_object_set_new(j, "mlp_bias", json_false());
-    json_object_set_new(j, "tie_word_embeddings", json_boolean(c->tied));
-    json_object_set_new(j, "initializer_range", json_real(c->init_range));
-    json_object_set_new(j, "use_cache", json_true());
-    set_id(j, "bos_token_id", c->bos);
-    json_object_set_new(j, "eos_token_id",
-        c->neos ? config_eos_json(c) : json_null());
-    set_id(j, "pad_token_id", c->pad);
-    if (b && (own = lists_json(c, b)) != NULL)
+    config_file_of(&f, c);
+    fields_to_json(&f, j);
+    if (own)
         json_object_set_new(j, "retort", own);
     return j;
 }

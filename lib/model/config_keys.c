@@ -1,6 +1,6 @@
 /* The keys of config.json.  A key is looked up in this order:
- *   keys          keys that are read, and keys of which one value is
- *                 implemented
+ *   config_fields keys that are read, and keys of which one value is
+ *                 implemented (config_fields.c)
  *   idle          keys whose values change no number
  *   config_attrs  the other keys that transformers reads in the family: only
  *                 the value that transformers assumes for a missing key is
@@ -11,126 +11,20 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "format/json.h"
-#include "model/config.h"
 #include "model/config_attrs.h"
-#include "model/family.h"
+#include "model/config_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct key {
-    const char *name;
-    unsigned families; /* FAMILY_*; 0: all */
-    const char *only;  /* JSON text of the one value allowed; NULL: any */
-};
-
-enum {
-    QWEN = FAMILY_QWEN2 | FAMILY_QWEN3,
-    GEMMA = FAMILY_GEMMA2 | FAMILY_GEMMA3,
-    QWEN_MOE = FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE,
-    DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3,
-    MISTRALS = FAMILY_MISTRAL | FAMILY_MINISTRAL3,
-    MIXTURES =
-        FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK
-};
-
-static const struct key keys[] = {
-    /* read */
-    { "model_type", 0, NULL },
-    { "vocab_size", 0, NULL },
-    { "hidden_size", 0, NULL },
-    { "intermediate_size", 0, NULL },
-    { "num_hidden_layers", 0, NULL },
-    { "num_attention_heads", 0, NULL },
-    { "num_key_value_heads", 0, NULL },
-    { "head_dim", 0, NULL },
-    { "max_position_embeddings", 0, NULL },
-    { "rms_norm_eps", 0, NULL },
-    { "initializer_range", 0, NULL },
-    { "tie_word_embeddings", 0, NULL },
-    { "rope_theta", 0, NULL },
-    { "rope_scaling", 0, NULL },
-    { "rope_parameters", 0, NULL },
-    { "bos_token_id", 0, NULL },
-    { "eos_token_id", 0, NULL },
-    { "pad_token_id", 0, NULL },
-    { "sliding_window",
-        MISTRALS | QWEN | GEMMA | FAMILY_OLMO3 | FAMILY_PHI3 | FAMILY_SMOLLM3 |
-            FAMILY_GPT_OSS | FAMILY_MIXTRAL | QWEN_MOE,
-        NULL },
-    { "sliding_window_size", GEMMA, NULL }, /* must equal sliding_window */
-    { "sliding_window_pattern", FAMILY_GEMMA3, NULL },
-    { "_sliding_window_pattern", FAMILY_GEMMA3, NULL },
-    { "query_pre_attn_scalar", GEMMA, NULL },
-    { "attn_logit_softcapping", FAMILY_GEMMA2, NULL },
-    { "final_logit_softcapping", FAMILY_GEMMA2, NULL },
-    { "attention_multiplier", FAMILY_GRANITE, NULL },
-    { "embedding_multiplier", FAMILY_GRANITE, NULL },
-    { "residual_multiplier", FAMILY_GRANITE, NULL },
-    { "logits_scaling", FAMILY_GRANITE, NULL },
-    { "original_max_position_embeddings", 0, NULL },
-    { "partial_rotary_factor", FAMILY_PHI3 | FAMILY_QWEN3_5, NULL },
-    { "no_rope_layers", FAMILY_SMOLLM3, NULL },
-    { "no_rope_layer_interval", FAMILY_SMOLLM3, NULL },
-    { "rope_local_base_freq", FAMILY_GEMMA3, NULL },
-    { "use_sliding_window", QWEN, NULL },
-    { "max_window_layers", QWEN | FAMILY_QWEN2_MOE, NULL },
-    { "layer_types",
-        MISTRALS | QWEN | FAMILY_QWEN2_MOE | GEMMA | FAMILY_OLMO3 |
-            FAMILY_SMOLLM3 | FAMILY_GPT_OSS | FAMILY_QWEN3_5,
-        NULL },
-    { "num_experts",
-        FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
-            FAMILY_DEEPSEEK_V2,
-        NULL },
-    { "num_local_experts",
-        FAMILY_MIXTRAL | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
-            FAMILY_DEEPSEEK_V3,
-        NULL },
-    { "num_experts_per_tok", MIXTURES, NULL },
-    { "moe_intermediate_size", QWEN_MOE | DEEPSEEK, NULL },
-    { "shared_expert_intermediate_size", FAMILY_QWEN2_MOE, NULL },
-    { "norm_topk_prob", QWEN_MOE | FAMILY_OLMOE | FAMILY_DEEPSEEK_V3, NULL },
-    { "mlp_only_layers", QWEN_MOE, NULL },
-    { "decoder_sparse_step", QWEN_MOE, NULL },
-    { "full_attention_interval", FAMILY_QWEN3_5, NULL },
-    { "linear_conv_kernel_dim", FAMILY_QWEN3_5, NULL },
-    { "linear_key_head_dim", FAMILY_QWEN3_5, NULL },
-    { "linear_value_head_dim", FAMILY_QWEN3_5, NULL },
-    { "linear_num_key_heads", FAMILY_QWEN3_5, NULL },
-    { "linear_num_value_heads", FAMILY_QWEN3_5, NULL },
-    { "q_lora_rank", DEEPSEEK, NULL },
-    { "kv_lora_rank", DEEPSEEK, NULL },
-    { "qk_nope_head_dim", DEEPSEEK, NULL },
-    { "qk_rope_head_dim", DEEPSEEK, NULL },
-    { "qk_head_dim", DEEPSEEK, NULL }, /* sum of the two before */
-    { "v_head_dim", DEEPSEEK, NULL },
-    { "rope_interleave", FAMILY_DEEPSEEK_V3, NULL },
-    { "n_routed_experts", DEEPSEEK, NULL },
-    { "n_shared_experts", DEEPSEEK, NULL },
-    { "first_k_dense_replace", DEEPSEEK, NULL },
-    { "routed_scaling_factor", DEEPSEEK, NULL },
-    { "n_group", DEEPSEEK, NULL },
-    { "topk_group", DEEPSEEK, NULL },
-    { "topk_method", FAMILY_DEEPSEEK_V2, NULL },
-    { "retort", 0, NULL },
-    { "quantization_config", 0, NULL },
-
-    /* one value is implemented; models by these names have other values in
-     * programs besides transformers */
-    { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "1" },
-    { "attn_output_gate", FAMILY_QWEN3_5, "true" },
-    { "lm_head_bias", FAMILY_PHI3, "false" },
-    { "full_attn_mod", FAMILY_PHI3, "1" },
-    { "interpolate_factor", FAMILY_PHI3, "1" },
-    { "topk_method", FAMILY_DEEPSEEK_V3, "\"noaux_tc\"" },
-    { "scoring_func", FAMILY_DEEPSEEK_V2, "\"softmax\"" },
-    { "scoring_func", FAMILY_DEEPSEEK_V3, "\"sigmoid\"" },
-    { "moe_layer_freq", DEEPSEEK, "1" },
-    { "rope_interleaved", 0, "false" },
-    { "use_mrope", 0, "false" },
-    { "use_bidirectional_attention", 0, "false" },
-};
+#define KEY(name, of)                    \
+    {                                    \
+        .json = (name), .families = (of) \
+    }
+#define KEY_ONLY(name, of, value)                         \
+    {                                                     \
+        .json = (name), .families = (of), .only = (value) \
+    }
 
 /* Keys that change no number, whatever the family. */
 static const char *const idle[] = {
@@ -168,6 +62,14 @@ static const char *const idle[] = {
     "begin_suppress_tokens"
 };
 
+/* Is r the row of key `name` for one of the families? */
+static int
+is_read(const struct field *r, const char *name, unsigned families)
+{
+    return r->json && strcmp(r->json, name) == 0 && r->families & families &&
+        !(r->how & FIELD_UNREAD);
+}
+
 /* Is the name in a list of n? */
 static int
 is_listed(const char *const *list, size_t n, const char *name)
@@ -182,64 +84,60 @@ config_key_idle(const char *name)
 {
     if (is_listed(idle, sizeof idle / sizeof *idle, name))
         return 1;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(keys[i].name, name) == 0 && keys[i].families == 0 &&
-            keys[i].only == NULL)
+    for (size_t i = 0; i < config_fields.n; i++)
+        if (is_read(&config_fields.row[i], name, ALL) &&
+            config_fields.row[i].families == ALL &&
+            config_fields.row[i].only == NULL)
             return 1;
     return 0;
 }
 
 /* Keys of rope_parameters and rope_scaling; config_rope.c checks their type. */
-static const struct key rope_keys[] = {
-    { "rope_theta", 0, NULL },
-    { "rope_type", 0, NULL },
-    { "type", 0, NULL },
-    { "factor", 0, NULL },
-    { "low_freq_factor", 0, NULL },
-    { "high_freq_factor", 0, NULL },
-    { "original_max_position_embeddings", 0, NULL },
-    { "attention_factor", 0, NULL },
-    { "beta_fast", 0, NULL },
-    { "beta_slow", 0, NULL },
-    { "mscale", 0, NULL },
-    { "mscale_all_dim", 0, NULL },
-    { "truncate", ~(unsigned)FAMILY_OLMO3, NULL },
-    { "truncate", FAMILY_OLMO3, "true" }, /* transformers looks elsewhere */
-    { "short_factor", 0, NULL },
-    { "long_factor", 0, NULL },
-    { "llama_4_scaling_beta", FAMILY_MINISTRAL3, NULL },
-    { "max_position_embeddings", FAMILY_MINISTRAL3, NULL },
-    { "partial_rotary_factor", FAMILY_PHI3 | FAMILY_QWEN3_5, NULL },
-    { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "1" },
+static const struct field rope_keys[] = {
+    KEY("rope_theta", ALL),
+    KEY("rope_type", ALL),
+    KEY("type", ALL),
+    KEY("factor", ALL),
+    KEY("low_freq_factor", ALL),
+    KEY("high_freq_factor", ALL),
+    KEY("original_max_position_embeddings", ALL),
+    KEY("attention_factor", ALL),
+    KEY("beta_fast", ALL),
+    KEY("beta_slow", ALL),
+    KEY("mscale", ALL),
+    KEY("mscale_all_dim", ALL),
+    KEY("truncate", BUT(FAMILY_OLMO3)),
+    KEY_ONLY("truncate", FAMILY_OLMO3,
+        "true"), /* transformers looks elsewhere */
+    KEY("short_factor", ALL),
+    KEY("long_factor", ALL),
+    KEY("llama_4_scaling_beta", FAMILY_MINISTRAL3),
+    KEY("max_position_embeddings", FAMILY_MINISTRAL3),
+    KEY("partial_rotary_factor", PARTIAL),
+    KEY_ONLY("partial_rotary_factor", BUT(PARTIAL), "1"),
     /* in text all sections of a head have the same position */
-    { "mrope_section", FAMILY_QWEN3_5, NULL },
-    { "mrope_interleaved", FAMILY_QWEN3_5, NULL },
-    { "full_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
-    { "sliding_attention", FAMILY_GEMMA3 | FAMILY_OLMO3, NULL },
+    KEY("mrope_section", FAMILY_QWEN3_5),
+    KEY("mrope_interleaved", FAMILY_QWEN3_5),
+    KEY("full_attention", FAMILY_GEMMA3 | FAMILY_OLMO3),
+    KEY("sliding_attention", FAMILY_GEMMA3 | FAMILY_OLMO3),
 };
 
 /* Keys of quantization_config; see compressed.h. */
-static const struct key stored_keys[] = {
-    { "quant_method", ~(unsigned)FAMILY_GPT_OSS, "\"compressed-tensors\"" },
-    { "quant_method", FAMILY_GPT_OSS, "\"mxfp4\"" },
-    { "modules_to_not_convert", FAMILY_GPT_OSS, NULL },
-    { "version", 0, NULL },
-    { "sparsity_config", 0, NULL },
-    { "transform_config", 0, "{}" },
+static const struct field stored_keys[] = {
+    KEY_ONLY("quant_method", BUT(FAMILY_GPT_OSS), "\"compressed-tensors\""),
+    KEY_ONLY("quant_method", FAMILY_GPT_OSS, "\"mxfp4\""),
+    KEY("modules_to_not_convert", FAMILY_GPT_OSS),
+    KEY("version", ALL),
+    KEY("sparsity_config", ALL),
+    KEY_ONLY("transform_config", ALL, "{}"),
 };
-static const struct key sparsity_keys[] = {
-    { "format", 0, "\"sparse-24-bitmask\"" },
-    { "sparsity_structure", 0, "\"2:4\"" },
-    { "targets", 0, NULL },
-    { "ignore", 0, NULL },
-    { "global_sparsity", 0, NULL },
-    { "registry_requires_subclass", 0, NULL },
-};
-
-/* A table of keys. */
-struct key_table {
-    const struct key *keys;
-    size_t n;
+static const struct field sparsity_keys[] = {
+    KEY_ONLY("format", ALL, "\"sparse-24-bitmask\""),
+    KEY_ONLY("sparsity_structure", ALL, "\"2:4\""),
+    KEY("targets", ALL),
+    KEY("ignore", ALL),
+    KEY("global_sparsity", ALL),
+    KEY("registry_requires_subclass", ALL),
 };
 
 /* Is the bit `family` in the mask `families`, in which 0 means all? */
@@ -249,13 +147,20 @@ has_family(unsigned families, unsigned family)
     return families == 0 || (families & family);
 }
 
-static const struct key *
-find_key(const struct key_table *t, const char *name, unsigned family)
+/* The first row of key `name` in t, or of the key that it is another name for;
+ * NULL: there is none. */
+static const struct field *
+find_key(const struct field_table *t, const char *name, unsigned family)
 {
+    const size_t n = sizeof config_aliases / sizeof *config_aliases;
+
     for (size_t i = 0; i < t->n; i++)
-        if (strcmp(t->keys[i].name, name) == 0 &&
-            has_family(t->keys[i].families, family))
-            return &t->keys[i];
+        if (is_read(&t->row[i], name, family))
+            return &t->row[i];
+    for (size_t i = 0; t == &config_fields && i < n; i++)
+        if (strcmp(config_aliases[i].name, name) == 0 &&
+            has_family(config_aliases[i].families, family))
+            return find_key(t, config_aliases[i].is, family);
     return NULL;
 }
 
@@ -274,13 +179,11 @@ find_attr(const char *name, unsigned family)
         x, sizeof x / sizeof *x \
     }
 
-static const struct key_table outer_keys = TABLE(keys);
-
 /* The objects in config.json, by their paths.  strict: a key that is not in the
  * table is refused; 0: such a key is ignored. */
 static const struct {
     const char *at;
-    struct key_table table;
+    struct field_table table;
     int strict;
 } inner_keys[] = {
     { "rope_parameters", TABLE(rope_keys), 0 },
@@ -327,12 +230,11 @@ rename_keys(json_t *j, unsigned family, struct err *e)
 static int
 null_is_value(const char *name)
 {
-    static const char *const names[] = { "num_key_value_heads", "head_dim",
-        "sliding_window", "q_lora_rank", "attn_logit_softcapping",
-        "final_logit_softcapping", "bos_token_id", "eos_token_id",
-        "pad_token_id" };
-
-    return is_listed(names, sizeof names / sizeof *names, name);
+    for (size_t i = 0; i < config_fields.n; i++)
+        if (is_read(&config_fields.row[i], name, ALL) &&
+            config_fields.row[i].how & FIELD_NULL)
+            return 1;
+    return 0;
 }
 
 /* Should fill_missing set the key `name` of j to v?  The id of a token is set
@@ -377,7 +279,7 @@ fill_missing(json_t *j, unsigned family)
 
 /* Remove the keys of j that the family does not read.  t: the table of j. */
 static void
-drop_ignored(json_t *j, const struct key_table *t, unsigned family)
+drop_ignored(json_t *j, const struct field_table *t, unsigned family)
 {
     const char *name;
     json_t *v;
@@ -386,7 +288,7 @@ drop_ignored(json_t *j, const struct key_table *t, unsigned family)
     json_object_foreach_safe(j, next, name, v)
     {
         if (!find_key(t, name, family) &&
-            (t->keys != keys || !find_attr(name, family)))
+            (t != &config_fields || !find_attr(name, family)))
             json_object_del(j, name);
     }
 }
@@ -399,7 +301,7 @@ config_fill(const json_t *text, const json_t *model, unsigned family,
         "eos_token_id", "pad_token_id" };
     json_t *j = json_deep_copy(text);
 
-    drop_ignored(j, &outer_keys, family);
+    drop_ignored(j, &config_fields, family);
     for (size_t i = 0; i < NINNER; i++)
         drop_ignored((json_t *)js_get(j, inner_keys[i].at),
             &inner_keys[i].table, family);
@@ -457,15 +359,15 @@ check_value(const json_t *v, const char *at, const char *name, const char *only,
 /* Check keys of which only one value is implemented.  Unknown keys are checked
  * later, because an error about a value tells the user more. */
 static int
-check_values(const json_t *j, const char *at, const struct key_table *t,
+check_values(const json_t *j, const char *at, const struct field_table *t,
     unsigned family, struct err *e)
 {
     for (size_t i = 0; i < t->n; i++) {
-        const struct key *k = &t->keys[i];
-        const json_t *v = js_get(j, k->name);
+        const struct field *k = &t->row[i];
+        const json_t *v = k->json ? js_get(j, k->json) : NULL;
 
-        if (v && k->only && has_family(k->families, family) &&
-            check_value(v, at, k->name, k->only, e) < 0)
+        if (v && k->only && is_read(k, k->json, family) &&
+            check_value(v, at, k->json, k->only, e) < 0)
             return -1;
     }
     return 0;
@@ -474,7 +376,7 @@ check_values(const json_t *j, const char *at, const struct key_table *t,
 /* Check the keys of object j, whose path is `at`: "" or with a dot at the end.
  * strict: a key that is not in the table is refused; 0: a note names it. */
 static int
-check_object(const json_t *j, const char *at, const struct key_table *t,
+check_object(const json_t *j, const char *at, const struct field_table *t,
     int strict, unsigned family, struct err *e)
 {
     struct buf ignored = { 0 };
@@ -486,11 +388,11 @@ check_object(const json_t *j, const char *at, const struct key_table *t,
         return -1;
     json_object_foreach((json_t *)j, name, v)
     {
-        const struct key *k = find_key(t, name, family);
+        const struct field *k = find_key(t, name, family);
         const struct config_attr *a =
-            t->keys == keys && k == NULL ? find_attr(name, family) : NULL;
+            t == &config_fields && k == NULL ? find_attr(name, family) : NULL;
 
-        if (json_is_null(v) || (t->keys == keys && config_key_idle(name)))
+        if (json_is_null(v) || (t == &config_fields && config_key_idle(name)))
             continue;
         if (a != NULL)
             r = check_value(v, at, name, a->value, e);
@@ -514,7 +416,7 @@ check_object(const json_t *j, const char *at, const struct key_table *t,
 int
 config_check_keys(const json_t *j, unsigned family, struct err *e)
 {
-    if (check_object(j, "", &outer_keys, 0, family, e) < 0)
+    if (check_object(j, "", &config_fields, 0, family, e) < 0)
         return -1;
     for (size_t i = 0; i < NINNER; i++) {
         const json_t *v = js_get(j, inner_keys[i].at);

@@ -268,13 +268,11 @@ read_rotary(struct config *c, const json_t *j, struct err *e)
 
 /* Read which blocks have no RoPE. */
 static int
-read_no_rope(struct config *c, const json_t *j, struct err *e)
+read_no_rope(struct config_file *f, const json_t *j, struct err *e)
 {
     const json_t *list = js_get(j, "no_rope_layers");
-    size_t every = 1;
+    struct config *c = &f->c;
 
-    if (js_size(j, "no_rope_layer_interval", 1, CONFIG_LAYERS, &every, e) < 0)
-        return -1;
     if (list && (!json_is_array(list) || json_array_size(list) < c->L))
         return err_set(e, EX_INPUT, "no_rope_layers: is no list of %zu", c->L);
     for (size_t i = 0; i < c->L; i++) {
@@ -284,7 +282,7 @@ read_no_rope(struct config *c, const json_t *j, struct err *e)
             return err_set(e, EX_INPUT,
                 "no_rope_layers: number %zu is neither 0 nor 1", i);
         config_set_rope(c, i,
-            list ? json_integer_value(v) != 0 : (i + 1) % every != 0);
+            list ? json_integer_value(v) != 0 : (i + 1) % f->rope_every != 0);
     }
     return 0;
 }
@@ -302,8 +300,9 @@ same_scaling(const struct config *a, const struct config *b)
 }
 
 int
-config_read_rope(struct config *c, const json_t *j, struct err *e)
+config_read_rope(struct config_file *file, const json_t *j, struct err *e)
 {
+    struct config *c = &file->c;
     const struct family *f = family_of(c);
     const char *at =
         f->local_rope ? "rope_parameters.full_attention" : "rope_parameters";
@@ -315,7 +314,7 @@ config_read_rope(struct config *c, const json_t *j, struct err *e)
     if (read_base(j, "rope_theta", at, &c->theta, e) < 0 ||
         (f->local_rope && read_local(c, j, e) < 0) ||
         read_rotary(c, j, e) < 0 ||
-        (f->bit == FAMILY_SMOLLM3 && read_no_rope(c, j, e) < 0))
+        (f->bit == FAMILY_SMOLLM3 && read_no_rope(file, j, e) < 0))
         return -1;
     c->rope_scale = new || old ? 0 : c->rope_scale;
     o = *c;
@@ -386,18 +385,18 @@ rope_json(const struct config *c)
     return r;
 }
 
-static void
-put_no_rope(const struct config *c, json_t *j)
+json_t *
+no_rope_json(const struct config *c)
 {
     json_t *a = json_array();
 
     for (size_t i = 0; i < c->L; i++)
         json_array_append_new(a, json_integer(config_rope(c, i)));
-    json_object_set_new(j, "no_rope_layers", a);
+    return a;
 }
 
-void
-config_put_rope(const struct config *c, json_t *j)
+json_t *
+rope_parameters_json(const struct config *c)
 {
     const struct family *f = family_of(c);
     json_t *new = rope_json(c);
@@ -409,23 +408,25 @@ config_put_rope(const struct config *c, json_t *j)
         new = json_pack("{s:o, s:{s:s, s:f}}", "full_attention", new,
             "sliding_attention", "rope_type", "default", "rope_theta",
             c->theta_local);
-    json_object_set_new(j, "rope_parameters", new);
+    return new;
 }
 
-void
-config_put_old_rope(const struct config *c, json_t *j)
+json_t *
+rope_scaling_json(const struct config *c)
 {
-    const struct family *f = family_of(c);
+    return family_of(c)->bit == FAMILY_MINISTRAL3 ? NULL
+        : c->rope == ROPE_DEFAULT                 ? json_null()
+                                                  : rope_json(c);
+}
 
-    if (f->bit != FAMILY_MINISTRAL3)
-        json_object_set_new(j, "rope_scaling",
-            c->rope == ROPE_DEFAULT ? json_null() : rope_json(c));
-    if (f->bit == FAMILY_PHI3 && c->rope_orig > 0)
-        json_object_set_new(j, "original_max_position_embeddings",
-            json_integer((json_int_t)c->rope_orig));
-    if (f->bit == FAMILY_PHI3)
-        json_object_set_new(j, "partial_rotary_factor",
-            json_real((double)config_rotary(c) / (double)c->D));
-    if (f->bit == FAMILY_SMOLLM3)
-        put_no_rope(c, j);
+json_t *
+rope_orig_json(const struct config *c)
+{
+    return c->rope_orig > 0 ? json_integer((json_int_t)c->rope_orig) : NULL;
+}
+
+json_t *
+rope_part_json(const struct config *c)
+{
+    return json_real((double)config_rotary(c) / (double)c->D);
 }

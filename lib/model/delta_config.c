@@ -3,14 +3,12 @@
 
 #include "base/mem.h"
 #include "format/json.h"
-#include "model/family.h"
+#include "model/config_fields.h"
 #include "model/gguf_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { HEADS = 4096, HEAD_SIZE = 4096, INTERVAL = 4 };
 
 int
 config_has_delta(const struct config *c)
@@ -48,22 +46,21 @@ check_delta(const struct config *c, struct err *e)
     return 0;
 }
 
-/* Read which blocks have the rule. */
-static int
-read_layers(struct config *c, const json_t *j, struct err *e)
+int
+delta_from_json(struct config_file *f, const json_t *j, struct err *e)
 {
+    struct config *c = &f->c;
     const json_t *types = js_get(j, "layer_types");
-    size_t every = 1;
 
-    if (js_size(j, "full_attention_interval", 1, CONFIG_LAYERS, &every, e) < 0)
-        return -1;
+    if (!config_has_delta(c))
+        return 0;
     if (types && (!json_is_array(types) || json_array_size(types) != c->L))
         return err_set(e, EX_INPUT, "layer_types: is no list of %zu", c->L);
     for (size_t i = 0; i < c->L; i++) {
         const char *type = json_string_value(json_array_get(types, i));
         const int linear = types && type != NULL
             ? strcmp(type, "linear_attention") == 0
-            : (i + 1) % every != 0;
+            : (i + 1) % f->interval != 0;
 
         if (types && !linear &&
             (type == NULL || strcmp(type, "full_attention") != 0))
@@ -74,116 +71,67 @@ read_layers(struct config *c, const json_t *j, struct err *e)
         if (linear)
             set_linear(c, i);
     }
-    return 0;
-}
-
-int
-delta_from_json(struct config *c, const json_t *j, struct err *e)
-{
-    struct delta_shape *s = &c->delta;
-
-    if (family_of(c)->bit != FAMILY_QWEN3_5)
-        return 0;
-    *s = (struct delta_shape){ 0 };
-    if (js_size(j, "linear_num_key_heads", 1, HEADS, &s->keys, e) < 0 ||
-        js_size(j, "linear_num_value_heads", 1, HEADS, &s->values, e) < 0 ||
-        js_size(j, "linear_key_head_dim", 1, HEAD_SIZE, &s->dk, e) < 0 ||
-        js_size(j, "linear_value_head_dim", 1, HEAD_SIZE, &s->dv, e) < 0 ||
-        js_size(j, "linear_conv_kernel_dim", 1, DELTA_MOST_TAPS, &s->conv, e) <
-            0 ||
-        read_layers(c, j, e) < 0)
-        return -1;
     return check_delta(c, e);
 }
 
-void
-delta_to_json(const struct config *c, json_t *j)
+json_t *
+delta_types_json(const struct config *c)
 {
-    const struct delta_shape *s = &c->delta;
-    const struct {
-        const char *name;
-        size_t v;
-    } sizes[] = { { "linear_num_key_heads", s->keys },
-        { "linear_num_value_heads", s->values },
-        { "linear_key_head_dim", s->dk }, { "linear_value_head_dim", s->dv },
-        { "linear_conv_kernel_dim", s->conv } };
     json_t *types = json_array();
 
-    for (size_t i = 0; config_has_delta(c) && i < 5; i++)
-        json_object_set_new(j, sizes[i].name,
-            json_integer((json_int_t)sizes[i].v));
     for (size_t i = 0; i < c->L; i++)
         json_array_append_new(types,
             json_string(
                 config_linear(c, i) ? "linear_attention" : "full_attention"));
-    if (config_has_delta(c))
-        json_object_set(j, "layer_types", types);
-    json_decref(types);
+    return types;
 }
 
 static int
-read_gguf_layers(struct config *c, const struct gguf *g, struct err *e)
+read_gguf_layers(struct config_file *f, const struct gguf *g, struct err *e)
 {
+    struct config *c = &f->c;
     const char *name = arch_key(c, "attention.recurrent_layers");
     const struct gguf_kv *v = gguf_kv(g, name);
-    size_t every = INTERVAL;
 
     if (v &&
         (v->type != GGUF_ARRAY || gguf_type_size(v->elem) == 0 || v->n < c->L))
         return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
-    if (arch_size(c, g, "full_attention_interval", 1, CONFIG_LAYERS, &every,
-            e) < 0)
-        return -1;
     for (size_t i = 0; i < c->L; i++)
-        if (v ? gguf_int(v, i) != 0 : (i + 1) % every != 0)
+        if (v ? gguf_int(v, i) != 0 : (i + 1) % f->interval != 0)
             set_linear(c, i);
     return 0;
 }
 
 int
-delta_from_gguf(struct config *c, const struct gguf *g, struct err *e)
+delta_from_gguf(struct config_file *f, const struct gguf *g, struct err *e)
 {
+    struct config *c = &f->c;
     struct delta_shape *s = &c->delta;
-    size_t inner = 0, next = 0;
 
-    if (family_of(c)->bit != FAMILY_QWEN3_5)
+    if (!config_has_delta(c))
         return 0;
-    if (arch_need(c, g, "ssm.group_count", HEADS, &s->keys, e) < 0 ||
-        arch_need(c, g, "ssm.time_step_rank", HEADS, &s->values, e) < 0 ||
-        arch_need(c, g, "ssm.state_size", HEAD_SIZE, &s->dk, e) < 0 ||
-        arch_need(c, g, "ssm.inner_size", 1 << 20, &inner, e) < 0 ||
-        arch_need(c, g, "ssm.conv_kernel", DELTA_MOST_TAPS, &s->conv, e) < 0 ||
-        arch_size(c, g, "nextn_predict_layers", 0, c->L - 1, &next, e) < 0)
-        return -1;
-    s->dv = inner / s->values;
-    if (s->dv == 0 || inner % s->values != 0)
+    if (f->next >= c->L)
+        return err_set(e, EX_INPUT, "%s: %zu is outside 0 to %zu",
+            arch_key(c, "nextn_predict_layers"), f->next, c->L - 1);
+    s->dv = f->inner / s->values;
+    if (s->dv == 0 || f->inner % s->values != 0)
         return err_set(e, EX_INPUT, "%s: %zu is no multiple of %zu value heads",
-            arch_key(c, "ssm.inner_size"), inner, s->values);
+            arch_key(c, "ssm.inner_size"), f->inner, s->values);
     s->tiled = s->keys < s->values && s->keys > 1;
-    c->L -= next;
-    return read_gguf_layers(c, g, e) < 0 ? -1 : check_delta(c, e);
+    c->L -= f->next;
+    return read_gguf_layers(f, g, e) < 0 ? -1 : check_delta(c, e);
 }
 
 void
 delta_to_gguf(const struct config *c, struct gguf_out *o)
 {
-    const struct delta_shape *s = &c->delta;
     const size_t half = config_rotary(c) / 2;
     /* how many angles follow each of three positions, which in text are
      * equal */
     const size_t section[] = { (half + 2) / 3, (half + 1) / 3, half / 3, 0 };
-    const struct {
-        const char *name;
-        size_t v;
-    } sizes[] = { { "ssm.group_count", s->keys },
-        { "ssm.time_step_rank", s->values }, { "ssm.state_size", s->dk },
-        { "ssm.inner_size", s->values * s->dv }, { "ssm.conv_kernel", s->conv },
-        { "full_attention_interval", INTERVAL } };
 
     if (!config_has_delta(c))
         return;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        gguf_out_u32(o, arch_key(c, sizes[i].name), sizes[i].v);
     gguf_out_array(o, arch_key(c, "attention.recurrent_layers"), GGUF_BOOL,
         c->L);
     for (size_t i = 0; i < c->L; i++)

@@ -8,18 +8,21 @@
 #include "model/config.h"
 #include "model/weights.h"
 
+struct config_file; /* config_fields.h */
+
 /* Has a block of c the gated delta rule? */
 int config_has_delta(const struct config *c);
 /* Numbers that the convolution of a block mixes: C. */
 size_t delta_mixed(const struct config *c);
 
-/* Read, and set, the rule's keys of config.json; nothing if the family has no
- * blocks with the rule.  -1 and *e: a size is wrong. */
-int delta_from_json(struct config *c, const json_t *j, struct err *e);
-void delta_to_json(const struct config *c, json_t *j);
-/* Read, and set, the rule's keys of a GGUF.  delta_from_gguf takes from c->L
- * the layers that predict further tokens. */
-int delta_from_gguf(struct config *c, const struct gguf *g, struct err *e);
+/* What follows from the rule's fields and lists of config.json; nothing if the
+ * family has no blocks with the rule.  -1 and *e: a size is wrong. */
+int delta_from_json(struct config_file *f, const json_t *j, struct err *e);
+/* The value of layer_types. */
+json_t *delta_types_json(const struct config *c);
+/* The same of a GGUF; layers that predict further tokens are taken from L. */
+int delta_from_gguf(struct config_file *f, const struct gguf *g, struct err *e);
+/* Put the lists of a GGUF. */
 void delta_to_gguf(const struct config *c, struct gguf_out *o);
 /* Refuse a configuration that a GGUF cannot describe. */
 int delta_check_gguf(const struct config *c, struct err *e);

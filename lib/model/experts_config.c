@@ -2,54 +2,32 @@
 #include "model/experts_config.h"
 
 #include "format/json.h"
-#include "model/family.h"
-#include "model/gguf_keys.h"
+#include "model/config_fields.h"
 #include "model/mla.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct expert_family {
-    unsigned bit;       /* FAMILY_... */
-    const char *count;  /* key of config.json: number of experts */
-    const char *width;  /* key of an expert's channels */
-    const char *shared; /* key of shared_mlp, the shared expert's channels;
-                         * NULL: there is no such key */
-    int renorm;         /* weights are always divided by their sum; 0: if
-                      * norm_topk_prob is true */
-    int some_dense;     /* 1: has mlp_only_layers and decoder_sparse_step */
-    int gguf_renorm;    /* 1: llama.cpp divides weights by their sum */
-} families[] = {
-    { FAMILY_MIXTRAL, "num_local_experts", "intermediate_size", NULL, 1, 0, 1 },
-    { FAMILY_QWEN2_MOE, "num_experts", "moe_intermediate_size",
-        "shared_expert_intermediate_size", 0, 1, 0 },
-    { FAMILY_QWEN3_MOE, "num_experts", "moe_intermediate_size", NULL, 0, 1, 1 },
-    { FAMILY_OLMOE, "num_experts", "intermediate_size", NULL, 0, 0, 0 },
-    { FAMILY_GPT_OSS, "num_local_experts", "intermediate_size", NULL, 1, 0, 1 },
-    { FAMILY_DEEPSEEK_V2, "n_routed_experts", "moe_intermediate_size", NULL, 1,
-        0, 0 },
-    { FAMILY_DEEPSEEK_V3, "n_routed_experts", "moe_intermediate_size", NULL, 0,
-        0, 1 },
+/* Families whose weights llama.cpp divides by their sum. */
+enum {
+    RENORMED =
+        FAMILY_MIXTRAL | FAMILY_QWEN3_MOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3
 };
 
-/* The entry of c's family; NULL: the family has no experts. */
-static const struct expert_family *
-expert_family(const struct config *c)
+void
+experts_init(struct config *c)
 {
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (families[i].bit == family_of(c)->bit)
-            return &families[i];
-    return NULL;
-}
+    const unsigned bit = family_of(c)->bit;
+    struct router *r = &c->router;
 
-/* How scores follow from logits.  ROUTER_CHOSEN: the weights are a softmax
- * over the chosen logits only, so their sum is 1. */
-static enum router_score
-score_of(const struct expert_family *f)
-{
-    return f->bit == FAMILY_GPT_OSS    ? ROUTER_CHOSEN
-        : f->bit == FAMILY_DEEPSEEK_V3 ? ROUTER_SIGMOID
-                                       : ROUTER_SOFTMAX;
+    if (!(bit & MIXTURES))
+        return;
+    r->renorm = (bit & RENORMED) != 0;
+    r->scale = 1;
+    r->score = bit == FAMILY_GPT_OSS ? ROUTER_CHOSEN
+        : bit == FAMILY_DEEPSEEK_V3  ? ROUTER_SIGMOID
+                                     : ROUTER_SOFTMAX;
+    r->group = bit == FAMILY_DEEPSEEK_V3 ? ROUTER_SUM2 : ROUTER_MAX;
 }
 
 int
@@ -67,15 +45,13 @@ set_dense(struct config *c, size_t i)
 
 /* Read which blocks have no experts. */
 static int
-read_dense(struct config *c, const json_t *j, struct err *e)
+read_dense(struct config_file *f, const json_t *j, struct err *e)
 {
     const json_t *list = js_get(j, "mlp_only_layers");
-    size_t step = 1;
+    struct config *c = &f->c;
 
-    if (js_size(j, "decoder_sparse_step", 1, CONFIG_LAYERS, &step, e) < 0)
-        return -1;
     for (size_t i = 0; i < c->L; i++)
-        if ((i + 1) % step != 0)
+        if ((i + 1) % f->step != 0)
             set_dense(c, i);
     if (list && !json_is_array(list))
         return err_set(e, EX_INPUT, "mlp_only_layers: is no list");
@@ -92,36 +68,23 @@ read_dense(struct config *c, const json_t *j, struct err *e)
     return 0;
 }
 
-static void
-put_number(json_t *j, const char *key, size_t n)
-{
-    json_object_set_new(j, key, json_integer((json_int_t)n));
-}
-
-/* Read groups of experts; with topk_method greedy there are none. */
+/* Read how groups of experts are used; with topk_method greedy there are
+ * none. */
 static int
-read_deepseek_groups(struct config *c, const json_t *j, struct err *e)
+read_method(struct router *r, const json_t *j, struct err *e)
 {
-    const int v3 = family_of(c)->bit == FAMILY_DEEPSEEK_V3;
-    const char *method = v3 ? "noaux_tc" : "greedy";
-    struct router *r = &c->router;
+    const char *method = "greedy";
 
     if (js_str(j, "topk_method", &method, e) < 0)
         return -1;
-    r->groups = r->keep = 1;
     if (strcmp(method, "greedy") == 0)
-        return 0;
-    if (!v3 && strcmp(method, "group_limited_greedy") != 0)
+        r->groups = r->keep = 1;
+    else if (strcmp(method, "group_limited_greedy") != 0)
         return err_set(e, EX_INPUT,
             "topk_method: \"%.60s\" is not supported (greedy, "
             "group_limited_greedy)",
             method);
-    r->groups = r->keep = 0;
-    r->group = v3 ? ROUTER_SUM2 : ROUTER_MAX;
-    return js_size(j, "n_group", 1, ROUTER_EXPERTS, &r->groups, e) < 0 ||
-            js_size(j, "topk_group", 1, ROUTER_EXPERTS, &r->keep, e) < 0
-        ? -1
-        : 0;
+    return 0;
 }
 
 /* Check that the experts form groups, and that the groups that are kept have
@@ -145,20 +108,9 @@ check_groups(const struct config *c, struct err *e)
     return 0;
 }
 
-/* Set the shared experts' channels and mark the first blocks, which have no
- * experts; -1 and *e: the router's groups do not fit its experts. */
-static int
-set_shared(struct config *c, size_t shared, size_t first, struct err *e)
-{
-    c->shared_mlp = shared * c->expert_mlp;
-    for (size_t i = 0; i < c->L && i < first; i++)
-        set_dense(c, i);
-    return check_groups(c, e);
-}
-
 /* Number of first blocks without experts. */
-static size_t
-first_blocks(const struct config *c)
+size_t
+experts_first(const struct config *c)
 {
     size_t n = 0;
 
@@ -167,209 +119,85 @@ first_blocks(const struct config *c)
     return n;
 }
 
-/* Read what only the families of DeepSeek have: shared experts, first blocks
- * without experts, a factor of weights, groups. */
+/* Check that a token does not use more experts than there are, and set what
+ * follows in a DeepSeek. */
 static int
-read_deepseek(struct config *c, const json_t *j, struct err *e)
+set_experts(struct config_file *f, struct err *e)
 {
-    struct router *r = &c->router;
-    size_t shared = 0, first = 0;
+    struct config *c = &f->c;
 
-    if (js_size(j, "n_shared_experts", 1, ROUTER_EXPERTS, &shared, e) < 0 ||
-        js_size(j, "first_k_dense_replace", 0, CONFIG_LAYERS, &first, e) < 0 ||
-        js_real(j, "routed_scaling_factor", 1e-6, 1e6, &r->scale, e) < 0 ||
-        js_bool(j, "norm_topk_prob", &r->renorm, e) < 0)
-        return -1;
-    if (r->k == 0)
-        return err_set(e, EX_INPUT, "num_experts_per_tok: is missing");
-    return read_deepseek_groups(c, j, e) < 0 ? -1
-                                             : set_shared(c, shared, first, e);
-}
-
-/* Set the keys that only the families of DeepSeek have. */
-static void
-put_deepseek(const struct config *c, json_t *j)
-{
-    const int v3 = family_of(c)->bit == FAMILY_DEEPSEEK_V3;
-    const struct router *r = &c->router;
-
-    put_number(j, "n_shared_experts", c->shared_mlp / c->expert_mlp);
-    put_number(j, "first_k_dense_replace", first_blocks(c));
-    json_object_set_new(j, "routed_scaling_factor", json_real(r->scale));
-    json_object_set_new(j, "norm_topk_prob", json_boolean(r->renorm));
-    json_object_set_new(j, "scoring_func",
-        json_string(v3 ? "sigmoid" : "softmax"));
-    json_object_set_new(j, "topk_method",
-        json_string(v3          ? "noaux_tc"
-                : r->groups > 1 ? "group_limited_greedy"
-                                : "greedy"));
-    put_number(j, "n_group", r->groups > 1 ? r->groups : 1);
-    put_number(j, "topk_group", r->groups > 1 ? r->keep : 1);
-    put_number(j, "num_nextn_predict_layers", 0);
-}
-
-/* Check that a token does not use more experts than there are. */
-static int
-check_experts(const struct config *c, const char *count, struct err *e)
-{
     if (c->router.k > c->router.n)
-        return err_set(e, EX_INPUT, "num_experts_per_tok: %zu, but %s is %zu",
-            c->router.k, count, c->router.n);
-    return 0;
+        return err_set(e, EX_INPUT,
+            "num_experts_per_tok: %zu is more than the number of experts, %zu",
+            c->router.k, c->router.n);
+    if (!config_has_mla(c))
+        return 0;
+    if (c->router.k == 0)
+        return err_set(e, EX_INPUT, "num_experts_per_tok: is missing");
+    c->shared_mlp = f->shared * c->expert_mlp;
+    for (size_t i = 0; i < c->L && i < f->first; i++)
+        set_dense(c, i);
+    return check_groups(c, e);
 }
 
 int
-experts_from_json(struct config *c, const json_t *j, struct err *e)
+experts_from_json(struct config_file *f, const json_t *j, struct err *e)
 {
-    const struct expert_family *f = expert_family(c);
-    struct router *r = &c->router;
+    const unsigned bit = family_of(&f->c)->bit;
 
-    if (f == NULL)
-        return 0;
-    *r = (struct router){ .renorm = f->renorm,
-        .score = score_of(f),
-        .scale = 1 };
-    if (js_size(j, f->count, 1, ROUTER_EXPERTS, &r->n, e) < 0 ||
-        js_size(j, "num_experts_per_tok", 1, ROUTER_USED, &r->k, e) < 0 ||
-        js_size(j, f->width, 1, (size_t)1 << 20, &c->expert_mlp, e) < 0 ||
-        (f->shared &&
-            js_size(j, f->shared, 1, (size_t)1 << 20, &c->shared_mlp, e) < 0) ||
-        (!f->renorm && js_bool(j, "norm_topk_prob", &r->renorm, e) < 0) ||
-        (f->some_dense && read_dense(c, j, e) < 0) ||
-        (config_has_mla(c) && read_deepseek(c, j, e) < 0))
+    if ((bit & QWEN_MOE && read_dense(f, j, e) < 0) ||
+        (bit == FAMILY_DEEPSEEK_V2 && read_method(&f->c.router, j, e) < 0))
         return -1;
-    return check_experts(c, f->count, e);
+    return set_experts(f, e);
 }
 
-void
-experts_to_json(const struct config *c, json_t *j)
+json_t *
+dense_blocks_json(const struct config *c)
 {
-    const struct expert_family *f = expert_family(c);
     json_t *list = json_array();
 
     for (size_t i = 0; i < c->L; i++)
         if (config_whole_block(c, i).experts == 0)
             json_array_append_new(list, json_integer((json_int_t)i));
-    if (f != NULL) {
-        put_number(j, f->count, c->router.n);
-        put_number(j, "num_experts_per_tok", c->router.k);
-        put_number(j, f->width, c->expert_mlp);
-        json_object_set_new(j, "output_router_logits", json_false());
-    }
-    if (f != NULL && f->shared)
-        put_number(j, f->shared, c->shared_mlp);
-    if (f != NULL && !f->renorm)
-        json_object_set_new(j, "norm_topk_prob",
-            json_boolean(c->router.renorm));
-    if (f != NULL && f->some_dense) {
-        json_object_set(j, "mlp_only_layers", list);
-        put_number(j, "decoder_sparse_step", 1);
-    }
-    if (config_has_mla(c))
-        put_deepseek(c, j);
-    json_decref(list);
+    return list;
 }
 
-/* Read the keys of a GGUF about the groups and weights of experts, shared
- * experts, and first blocks without experts. */
-static int
-read_routing(struct config *c, const struct gguf *g, struct err *e)
+json_t *
+router_method_json(const struct config *c)
 {
-    struct router *r = &c->router;
-    size_t shared = 0, first = 0;
-    const struct {
-        const char *name;
-        size_t low, *v;
-    } sizes[] = { { "leading_dense_block_count", 0, &first },
-        { "expert_group_count", 1, &r->groups },
-        { "expert_group_used_count", 1, &r->keep } };
-
-    r->renorm = 0;
-    r->groups = r->keep = 1;
-    r->group = r->score == ROUTER_SIGMOID ? ROUTER_SUM2 : ROUTER_MAX;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (arch_size(c, g, sizes[i].name, sizes[i].low, ROUTER_EXPERTS,
-                sizes[i].v, e) < 0)
-            return -1;
-    if (arch_need(c, g, "expert_shared_count", ROUTER_EXPERTS, &shared, e) <
-            0 ||
-        arch_real(c, g, "expert_weights_scale", 1e-6, 1e6, &r->scale, e) < 0 ||
-        gguf_bool(g, arch_key(c, "expert_weights_norm"), &r->renorm, e) < 0)
-        return -1;
-    return set_shared(c, shared, first, e);
+    return json_string(
+        c->router.groups > 1 ? "group_limited_greedy" : "greedy");
 }
 
 int
-experts_from_gguf(struct config *c, const struct gguf *g, struct err *e)
+experts_from_gguf(struct config_file *f, struct err *e)
 {
-    const struct expert_family *f = expert_family(c);
-    struct router *r = &c->router;
+    struct config *c = &f->c;
 
-    if (f == NULL)
-        return 0;
-    *r = (struct router){ .renorm = f->gguf_renorm,
-        .score = score_of(f),
-        .scale = 1 };
-    c->expert_mlp = c->mlp;
-    if (arch_need(c, g, "expert_count", ROUTER_EXPERTS, &r->n, e) < 0 ||
-        arch_need(c, g, "expert_used_count", ROUTER_USED, &r->k, e) < 0 ||
-        arch_size(c, g, "expert_feed_forward_length", 1, 1 << 20,
-            &c->expert_mlp, e) < 0 ||
-        (f->shared &&
-            arch_need(c, g, "expert_shared_feed_forward_length", 1 << 20,
-                &c->shared_mlp, e) < 0) ||
-        check_experts(c, "expert_count", e) < 0)
-        return -1;
-    return config_has_mla(c) ? read_routing(c, g, e) : 0;
-}
-
-/* Put what read_routing reads. */
-static void
-put_routing(const struct config *c, struct gguf_out *o)
-{
-    const struct router *r = &c->router;
-
-    gguf_out_u32(o, arch_key(c, "leading_dense_block_count"), first_blocks(c));
-    gguf_out_u32(o, arch_key(c, "expert_shared_count"),
-        c->shared_mlp / c->expert_mlp);
-    gguf_out_u32(o, arch_key(c, "expert_gating_func"),
-        r->score == ROUTER_SIGMOID ? 2 : 1);
-    gguf_out_f32(o, arch_key(c, "expert_weights_scale"), r->scale);
-    gguf_out_bool(o, arch_key(c, "expert_weights_norm"), r->renorm);
-    if (r->groups <= 1 && r->score != ROUTER_SIGMOID)
-        return; /* without these keys, llama.cpp has no groups in V2 */
-    gguf_out_u32(o, arch_key(c, "expert_group_count"), r->groups);
-    gguf_out_u32(o, arch_key(c, "expert_group_used_count"), r->keep);
-}
-
-void
-experts_to_gguf(const struct config *c, struct gguf_out *o)
-{
     if (!config_is_mixture(c))
-        return;
-    gguf_out_u32(o, arch_key(c, "expert_count"), c->router.n);
-    gguf_out_u32(o, arch_key(c, "expert_used_count"), c->router.k);
-    gguf_out_u32(o, arch_key(c, "expert_feed_forward_length"), c->expert_mlp);
-    if (config_has_mla(c))
-        put_routing(c, o);
-    else if (c->shared_mlp > 0)
-        gguf_out_u32(o, arch_key(c, "expert_shared_feed_forward_length"),
-            c->shared_mlp);
+        return 0;
+    if (c->expert_mlp == 0)
+        c->expert_mlp = c->mlp;
+    if (config_has_mla(c) && c->router.groups == 0)
+        c->router.groups = 1;
+    if (config_has_mla(c) && c->router.keep == 0)
+        c->router.keep = 1;
+    return set_experts(f, e);
 }
 
 int
 experts_check_gguf(const struct config *c, struct err *e)
 {
-    const struct expert_family *f = expert_family(c);
+    const int renorm = (family_of(c)->bit & RENORMED) != 0;
 
-    if (f == NULL || config_has_mla(c))
+    if (!config_is_mixture(c) || config_has_mla(c))
         return 0;
-    if (c->router.renorm != f->gguf_renorm)
+    if (c->router.renorm != renorm)
         return err_set(e, EX_INPUT,
             "norm_topk_prob: %s cannot be said in a GGUF of %s, whose readers "
             "take %s",
             c->router.renorm ? "true" : "false", family_of(c)->gguf,
-            f->gguf_renorm ? "true" : "false");
+            renorm ? "true" : "false");
     for (size_t i = 0; i < c->L; i++)
         if (config_whole_block(c, i).experts == 0)
             return err_set(e, EX_INPUT,

@@ -1,29 +1,25 @@
-/* Experts in configurations and in the names of tensors.  A table in
- * experts_config.c lists how families of mixtures of experts differ. */
+/* Experts in configurations and in the names of tensors. */
 #ifndef MODEL_EXPERTS_CONFIG_H
 #define MODEL_EXPERTS_CONFIG_H
 
-#include "format/gguf.h"
-#include "format/gguf_write.h"
 #include "model/config.h"
+
+struct config_file; /* config_fields.h */
 
 /* Is c a mixture of experts? */
 int config_is_mixture(const struct config *c);
 
-/* Read the keys about experts of a config.json, if c is of a family that has
- * them.  c->mlp and c->L have been read.  -1 and *e: a value is missing or not
- * implemented. */
-int experts_from_json(struct config *c, const json_t *j, struct err *e);
-/* Set the keys about experts in j. */
-void experts_to_json(const struct config *c, json_t *j);
-
-/* Read the keys about experts of a GGUF, if c is of a family that has them;
- * c->mlp and c->L have been read.  Where the file does not say how weights
- * follow from logits, and whether they are divided by their sum, llama.cpp's
- * answer for the family is taken.  -1 and *e: a value is missing or wrong. */
-int experts_from_gguf(struct config *c, const struct gguf *g, struct err *e);
-/* Put the keys about experts, if c has experts. */
-void experts_to_gguf(const struct config *c, struct gguf_out *o);
+/* Set how c's family chooses experts; nothing if it has none. */
+void experts_init(struct config *c);
+/* What follows from the fields of experts, and from lists; nothing if the
+ * family has no experts.  -1 and *e: a value is missing or not implemented. */
+int experts_from_json(struct config_file *f, const json_t *j, struct err *e);
+int experts_from_gguf(struct config_file *f, struct err *e);
+/* Number of first blocks without experts. */
+size_t experts_first(const struct config *c);
+/* Values of mlp_only_layers and topk_method. */
+json_t *dense_blocks_json(const struct config *c);
+json_t *router_method_json(const struct config *c);
 /* Refuse a mixture that a GGUF cannot describe. */
 int experts_check_gguf(const struct config *c, struct err *e);
 

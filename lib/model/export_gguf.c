@@ -5,6 +5,7 @@
 #include "base/note.h"
 #include "format/gguf_write.h"
 #include "model/card.h"
+#include "model/config_fields.h"
 #include "model/delta_config.h"
 #include "model/export.h"
 #include "model/experts_config.h"
@@ -52,12 +53,6 @@ unsaid_key(const struct config *c)
         return "no_rope_layers";
     if (f->bit == FAMILY_GEMMA2 && !c->tied)
         return "tie_word_embeddings: false";
-    if (f->bit == FAMILY_GEMMA2 && c->attn_cap == 0)
-        return "attn_logit_softcapping: null";
-    if (f->bit == FAMILY_GRANITE && c->attn_scale == 0)
-        return "attention_multiplier: null";
-    if (f->bit == FAMILY_GEMMA2 && c->final_cap == 0)
-        return "final_logit_softcapping: null";
     if ((f->bit == FAMILY_GEMMA2 || f->bit == FAMILY_GPT_OSS) && !any_window(c))
         return "layer_types: full_attention alone";
     return rope_unsaid(c);
@@ -69,7 +64,7 @@ static int
 check_config(const struct config *c, struct err *e)
 {
     const struct family *f = family_of(c);
-    const char *unsaid = unsaid_key(c);
+    const char *unsaid = unsaid_key(c), *none = fields_null(c);
     struct config same = *c;
 
     if (experts_check_gguf(c, e) < 0 || delta_check_gguf(c, e) < 0)
@@ -80,9 +75,9 @@ check_config(const struct config *c, struct err *e)
             "query_pre_attn_scalar: %zu cannot be said in a GGUF, whose "
             "readers take %zu",
             c->attn_scalar, same.attn_scalar);
-    if (unsaid != NULL)
-        return err_set(e, EX_INPUT, "%s cannot be said in a GGUF of %s", unsaid,
-            f->gguf);
+    if (none != NULL || unsaid != NULL)
+        return err_set(e, EX_INPUT, "%s%s cannot be said in a GGUF of %s",
+            none ? none : unsaid, none ? ": null" : "", f->gguf);
     if (config_windows_lost(c) && any_window(c))
         warn("blocks without a window are not every %zuth: versions of "
              "llama.cpp that do not read %s take these",
@@ -94,45 +89,18 @@ check_config(const struct config *c, struct err *e)
     return 0;
 }
 
-/* Put the numbers by which some families multiply or cap activations. */
-static void
-put_multipliers(struct gguf_out *o, const struct config *c)
-{
-    const struct {
-        const char *name;
-        unsigned bit;
-        double v;
-    } keys[] = {
-        { "attn_logit_softcapping", FAMILY_GEMMA2, c->attn_cap },
-        { "final_logit_softcapping", FAMILY_GEMMA2, c->final_cap },
-        { "attention.scale", FAMILY_GRANITE, c->attn_scale },
-        { "embedding_scale", FAMILY_GRANITE, factor_of(c->embed_scale) },
-        { "residual_scale", FAMILY_GRANITE, factor_of(c->residual_scale) },
-        { "logit_scale", FAMILY_GRANITE, factor_of(c->logit_scale) },
-        { "attention.temperature_scale", FAMILY_MINISTRAL3, c->rope_query },
-    };
-
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (family_of(c)->bit == keys[i].bit)
-            gguf_out_f32(o, arch_key(c, keys[i].name), keys[i].v);
-}
-
 /* Put the window and which blocks have it. */
 static void
-put_windows(struct gguf_out *o, const struct config *c)
+put_windows(struct gguf_out *o, const struct config_file *f)
 {
-    const struct family *f = family_of(c);
+    const struct config *c = &f->c;
 
-    if (f->bit == FAMILY_PHI3) /* 0 marks a Phi-4 */
-        gguf_out_u32(o, arch_key(c, "attention.sliding_window"),
-            any_window(c) ? c->window : 0);
-    /* llama.cpp aborts if there is a window that no block has */
-    if (f->windows != WINDOW_EVERY || !any_window(c))
-        return;
-    if (f->local_rope)
-        gguf_out_f32(o, arch_key(c, "rope.freq_base_swa"), c->theta_local);
-    gguf_out_u32(o, arch_key(c, "attention.sliding_window"), c->window);
-    if (!config_windows_lost(c))
+    /* llama.cpp aborts if there is a window that no block has; 0 marks a
+     * Phi-4 */
+    if (any_window(c) || family_of(c)->bit == FAMILY_PHI3)
+        fields_to_gguf(f, TURN_WINDOWS, o);
+    if (family_of(c)->windows != WINDOW_EVERY || !any_window(c) ||
+        !config_windows_lost(c))
         return;
     gguf_out_array(o, arch_key(c, "attention.sliding_window_pattern"),
         GGUF_BOOL, c->L);
@@ -143,31 +111,21 @@ put_windows(struct gguf_out *o, const struct config *c)
 static void
 put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
 {
-    const struct {
-        const char *name;
-        size_t v;
-    } sizes[] = { { "vocab_size", c->V }, { "context_length", c->max_pos },
-        { "embedding_length", c->d }, { "block_count", c->L },
-        { "feed_forward_length", c->mlp }, { "attention.head_count", c->H },
-        { "attention.head_count_kv", c->KV }, { "attention.key_length", c->D },
-        { "attention.value_length", mla_value(c) },
-        { "rope.dimension_count", config_rotary(c) } };
     const char *arch = family_of(c)->gguf;
+    struct config_file f;
 
     gguf_out_str(o, "general.architecture", arch, strlen(arch));
     if (x != NULL)
         gguf_out_u32(o, "general.file_type", x->file_type);
     gguf_out_u32(o, "general.quantization_version", 2);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        gguf_out_u32(o, arch_key(c, sizes[i].name), sizes[i].v);
-    gguf_out_f32(o, arch_key(c, "attention.layer_norm_rms_epsilon"), c->eps);
-    gguf_out_f32(o, arch_key(c, "rope.freq_base"), c->theta);
-    experts_to_gguf(c, o);
+    config_file_of(&f, c);
+    for (int turn = TURN_FIRST; turn <= TURN_LAST; turn++)
+        fields_to_gguf(&f, turn, o);
     mla_to_gguf(c, o);
     delta_to_gguf(c, o);
     rope_to_gguf(c, o);
-    put_multipliers(o, c);
-    put_windows(o, c);
+    fields_to_gguf(&f, TURN_SCALES, o);
+    put_windows(o, &f);
 }
 
 /* Type of a tensor in the file.  As in llama.cpp, vectors, routers, gates of

@@ -1,6 +1,6 @@
 /* Families of models.  All share one forward and one backward pass.  A family
- * is an entry of the table in family.c; config_keys.c says which keys of
- * config.json it reads. */
+ * is an entry of the table in family.c; config_fields.c lists the keys
+ * of files that it reads. */
 #ifndef MODEL_FAMILY_H
 #define MODEL_FAMILY_H
 

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "kern/rope.h"
 #include "model/config_rope.h"
-#include "model/family.h"
 #include "model/gguf_keys.h"
 
 #include <math.h>
@@ -12,7 +11,6 @@
 #include <string.h>
 
 enum {
-    DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3,
     MSCALED = DEEPSEEK | FAMILY_MINISTRAL3, /* their yarn has mscale_all_dim */
     ORIG_MOST = 1000000000                  /* as in config_rope.c */
 };
@@ -294,36 +292,21 @@ plain_numbers(struct config *c, const struct gguf *g, double factor,
     return 0;
 }
 
-/* Read the number of dimensions of a head that RoPE rotates. */
-static int
-rotary_size(struct config *c, const struct gguf *g, struct err *e)
-{
-    const int part = (family_of(c)->bit & (FAMILY_PHI3 | FAMILY_QWEN3_5)) != 0;
-    size_t n = c->D;
-
-    if (c->mla.rope > 0)
-        return 0;
-    if (arch_size(c, g, "rope.dimension_count", 1, 65536, &n, e) < 0)
-        return -1;
-    if (n != c->D && !(part && n % 2 == 0 && n < c->D))
-        return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
-            arch_key(c, "rope.dimension_count"), n, c->D);
-    c->rotary = n < c->D ? n : 0;
-    return 0;
-}
-
 int
-rope_from_gguf(struct config *c, const struct gguf *g, struct err *e)
+rope_from_gguf(struct config_file *f, const struct gguf *g, struct err *e)
 {
+    struct config *c = &f->c;
+    const size_t n = f->rotary > 0 ? f->rotary : c->D;
     double factor = 0;
     int r;
 
-    c->theta = 10000;
-    if (rotary_size(c, g, e) < 0 ||
-        arch_real(c, g, "rope.freq_base", 1, 1e12, &c->theta, e) < 0 ||
-        arch_real(c, g, "attention.temperature_scale", 0, 100, &c->rope_query,
-            e) < 0)
-        return -1;
+    if (c->mla.rope == 0) {
+        if (n != c->D &&
+            !(family_of(c)->bit & PARTIAL && n % 2 == 0 && n < c->D))
+            return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
+                arch_key(c, "rope.dimension_count"), n, c->D);
+        c->rotary = n < c->D ? n : 0;
+    }
     r = arch_real(c, g, "rope.scaling.factor", 0, 1e6, &factor, e);
     if (r == 0)
         r = arch_real(c, g, "rope.scale_linear", 0, 1e6, &factor, e);

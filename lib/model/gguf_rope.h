@@ -2,13 +2,11 @@
 #ifndef MODEL_GGUF_ROPE_H
 #define MODEL_GGUF_ROPE_H
 
-#include "format/gguf.h"
-#include "format/gguf_write.h"
-#include "model/config.h"
+#include "model/config_fields.h"
 
-/* Read RoPE's base, kind and numbers into c.  The caller has set the sizes and
- * the family of c.  -1 and *e: a value is missing, wrong or not implemented. */
-int rope_from_gguf(struct config *c, const struct gguf *g, struct err *e);
+/* Read RoPE's kind and numbers into f, whose other fields have been read.  -1
+ * and *e: a value is missing, wrong or not implemented. */
+int rope_from_gguf(struct config_file *f, const struct gguf *g, struct err *e);
 /* Write the keys of RoPE's scaling. */
 void rope_to_gguf(const struct config *c, struct gguf_out *o);
 /* The key of config.json, with its value, of a RoPE that a GGUF cannot express;

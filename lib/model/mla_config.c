@@ -2,11 +2,10 @@
 #include "model/mla_config.h"
 
 #include "format/json.h"
-#include "model/family.h"
 #include "model/gguf_keys.h"
 #include "model/mla.h"
 
-enum { RANK_MOST = 1 << 20, HEAD_MOST = 4096 };
+enum { HEAD_MOST = 4096 };
 
 static int
 has_latent_family(const struct config *c)
@@ -36,24 +35,15 @@ check_latent(const struct config *c, struct err *e)
 }
 
 int
-mla_from_json(struct config *c, const json_t *j, struct err *e)
+mla_from_json(struct config_file *f, struct err *e)
 {
-    struct mla_shape *s = &c->mla;
-    int pairs = 1;
+    struct mla_shape *s = &f->c.mla;
 
-    if (!has_latent_family(c))
+    if (!has_latent_family(&f->c))
         return 0;
-    *s = (struct mla_shape){ 0 }; /* q_lora_rank: null means none */
-    if (js_size(j, "q_lora_rank", 1, RANK_MOST, &s->q_rank, e) < 0 ||
-        js_size(j, "kv_lora_rank", 1, RANK_MOST, &s->kv_rank, e) < 0 ||
-        js_size(j, "qk_nope_head_dim", 1, HEAD_MOST, &s->nope, e) < 0 ||
-        js_size(j, "qk_rope_head_dim", 2, HEAD_MOST, &s->rope, e) < 0 ||
-        js_size(j, "v_head_dim", 1, HEAD_MOST, &s->v, e) < 0 ||
-        js_bool(j, "rope_interleave", &pairs, e) < 0)
-        return -1;
-    s->halves = !pairs;
-    c->D = s->nope + s->rope;
-    return check_latent(c, e);
+    s->halves = !f->pairs;
+    f->c.D = s->nope + s->rope;
+    return check_latent(&f->c, e);
 }
 
 int
@@ -69,49 +59,19 @@ mla_check_rope(const struct config *c, const json_t *j, struct err *e)
     return 0;
 }
 
-void
-mla_to_json(const struct config *c, json_t *j)
-{
-    const struct mla_shape *s = &c->mla;
-    const struct {
-        const char *name;
-        size_t v;
-    } sizes[] = { { "q_lora_rank", s->q_rank }, { "kv_lora_rank", s->kv_rank },
-        { "qk_nope_head_dim", s->nope }, { "qk_rope_head_dim", s->rope },
-        { "v_head_dim", s->v }, { "head_dim", s->rope } };
-
-    for (size_t i = 0; config_has_mla(c) && i < 6; i++)
-        json_object_set_new(j, sizes[i].name,
-            sizes[i].v > 0 ? json_integer((json_int_t)sizes[i].v)
-                           : json_null());
-    if (config_has_mla(c) && family_of(c)->bit == FAMILY_DEEPSEEK_V3)
-        json_object_set_new(j, "rope_interleave", json_boolean(!s->halves));
-}
-
+/* In a newer file the sizes of heads are those with _mla; the others are sizes
+ * of the cache's latents. */
 int
-mla_from_gguf(struct config *c, const struct gguf *g, struct err *e)
+mla_from_gguf(struct config_file *f, struct err *e)
 {
+    struct config *c = &f->c;
     struct mla_shape *s = &c->mla;
-    /* in a newer file the first two are sizes of the cache's latents, which the
-     * sizes of heads, under the names with _mla, then replace */
-    const struct {
-        const char *name;
-        size_t *v;
-    } sizes[] = { { "attention.key_length", &c->D },
-        { "attention.value_length", &s->v },
-        { "attention.key_length_mla", &c->D },
-        { "attention.value_length_mla", &s->v },
-        { "attention.q_lora_rank", &s->q_rank } };
 
-    *s = (struct mla_shape){ 0 };
-    c->D = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (arch_size(c, g, sizes[i].name, 1, RANK_MOST, sizes[i].v, e) < 0)
-            return -1;
-    if (arch_need(c, g, "attention.kv_lora_rank", RANK_MOST, &s->kv_rank, e) <
-            0 ||
-        arch_need(c, g, "rope.dimension_count", HEAD_MOST, &s->rope, e) < 0)
-        return -1;
+    if (!has_latent_family(c))
+        return 0;
+    c->D = f->key_mla > 0 ? f->key_mla : c->D;
+    s->v = f->value_mla > 0 ? f->value_mla : f->value;
+    s->rope = f->rotary;
     if (c->D <= s->rope || c->D > HEAD_MOST || s->v == 0)
         return err_set(e, EX_INPUT,
             "%s, attention.key_length, attention.value_length: %zu, %zu, %zu "
@@ -126,13 +86,8 @@ mla_from_gguf(struct config *c, const struct gguf *g, struct err *e)
 void
 mla_to_gguf(const struct config *c, struct gguf_out *o)
 {
-    if (!config_has_mla(c))
-        return;
-    gguf_out_u32(o, arch_key(c, "attention.kv_lora_rank"), c->mla.kv_rank);
-    if (c->mla.q_rank > 0)
-        gguf_out_u32(o, arch_key(c, "attention.q_lora_rank"), c->mla.q_rank);
     /* a tenth of mscale_all_dim, as llama.cpp's converter writes it */
-    if (c->rope == ROPE_YARN)
+    if (config_has_mla(c) && c->rope == ROPE_YARN)
         gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_log_multiplier"),
             0.1 * c->rope_mscale_all);
 }

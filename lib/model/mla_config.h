@@ -2,21 +2,14 @@
 #ifndef MODEL_MLA_CONFIG_H
 #define MODEL_MLA_CONFIG_H
 
-#include "format/gguf.h"
-#include "format/gguf_write.h"
-#include "model/config.h"
+#include "model/config_fields.h"
 
-/* Read the keys of config.json, and set D and KV, if c is of a family with
- * latent attention.  Call it before RoPE is read.  -1 and *e: a size is
- * wrong. */
-int mla_from_json(struct config *c, const json_t *j, struct err *e);
-/* Set the keys of latent attention in j; head_dim is `rope`, as in
- * transformers. */
-void mla_to_json(const struct config *c, json_t *j);
-/* Read the keys of a GGUF for c of such a family, and set D, KV and rotary.
- * -1 and *e: a size is missing or wrong. */
-int mla_from_gguf(struct config *c, const struct gguf *g, struct err *e);
-/* Put the keys, if c has latent attention. */
+/* What follows from the fields of latent attention: D, KV and, from a GGUF,
+ * rotary.  Nothing if the family has none.  Call it before RoPE is read.
+ * -1 and *e: a size is wrong. */
+int mla_from_json(struct config_file *f, struct err *e);
+int mla_from_gguf(struct config_file *f, struct err *e);
+/* Put the key of a GGUF for mscale_all_dim. */
 void mla_to_gguf(const struct config *c, struct gguf_out *o);
 /* A key of config.json whose value a GGUF of c cannot say: its readers take
  * mscale to be mscale_all_dim, and a group of experts to be as good as its two

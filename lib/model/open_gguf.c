@@ -4,65 +4,35 @@
 
 #include "base/mem.h"
 #include "format/gguf.h"
+#include "model/config_fields.h"
 #include "model/config_keys.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
 #include "model/gguf_keys.h"
 #include "model/gguf_rope.h"
+#include "model/mla.h"
 #include "model/mla_config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3 };
-
-/* Read the sizes of heads. */
+/* Set and check the sizes that follow from those of the file. */
 static int
-read_head_sizes(struct config *c, const struct gguf *g, struct err *e)
+set_gguf_sizes(struct config_file *f, size_t V, struct err *e)
 {
-    size_t value;
+    struct config *c = &f->c;
 
-    c->KV = c->H;
-    c->D = c->d % c->H == 0 ? c->d / c->H : 0;
-    if (family_of(c)->bit & DEEPSEEK)
-        return mla_from_gguf(c, g, e);
-    if (arch_size(c, g, "attention.head_count_kv", 1, 4096, &c->KV, e) < 0 ||
-        arch_size(c, g, "attention.key_length", 1, 65536, &c->D, e) < 0)
-        return -1;
-    value = c->D;
-    if (arch_size(c, g, "attention.value_length", 1, 65536, &value, e) < 0)
-        return -1;
-    return value == c->D
-        ? 0
-        : err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
-              arch_key(c, "attention.value_length"), value, c->D);
-}
-
-static int
-read_gguf_sizes(struct config *c, const struct gguf *g, struct err *e)
-{
-    const struct gguf_tensor *t = gguf_tensor(g, "token_embd.weight");
-    size_t V;
-
-    if (!t || t->ndim != 2)
-        return err_set(e, EX_INPUT, "tensor token_embd.weight: %s",
-            t ? "is no matrix" : "is missing");
-    V = c->V = t->shape[0];
-    if (arch_need(c, g, "embedding_length", 1 << 20, &c->d, e) < 0 ||
-        arch_need(c, g, "feed_forward_length", 1 << 20, &c->mlp, e) < 0 ||
-        arch_need(c, g, "block_count", CONFIG_LAYERS, &c->L, e) < 0 ||
-        arch_need(c, g, "attention.head_count", 4096, &c->H, e) < 0 ||
-        arch_need(c, g, "context_length", (size_t)1 << 31, &c->max_pos, e) <
-            0 ||
-        read_head_sizes(c, g, e) < 0 ||
-        arch_size(c, g, "vocab_size", 1, SIZE_MAX / 2, &V, e) < 0)
-        return -1;
-    if (V != c->V)
+    if (c->V != V)
         return err_set(e, EX_INPUT,
-            "%s: %zu, but token_embd.weight has "
-            "%zu rows",
-            arch_key(c, "vocab_size"), V, c->V);
+            "%s: %zu, but token_embd.weight has %zu rows",
+            arch_key(c, "vocab_size"), c->V, V);
+    if (mla_from_gguf(f, e) < 0)
+        return -1;
+    fields_heads(c);
+    if (!config_has_mla(c) && f->value > 0 && f->value != c->D)
+        return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
+            arch_key(c, "attention.value_length"), f->value, c->D);
     return 0;
 }
 
@@ -77,236 +47,45 @@ read_gguf_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
     return r < 0 ? -1 : 0;
 }
 
-enum {
-    MIXTURES = FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
-        FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK
-};
-
-/* The keys of the architecture that a GGUF may have.  Keys that are not in the
- * table are refused by name. */
-enum {
-    WINDOWED = FAMILY_GEMMA2 | FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_GPT_OSS
-};
-static const struct {
-    const char *name;
-    int only;          /* the one value that is implemented; -1: any value */
-    unsigned families; /* 0: all */
-} known[] = {
-    { "context_length", -1, 0 },
-    { "embedding_length", -1, 0 },
-    { "block_count", -1, 0 },
-    { "feed_forward_length", -1, 0 },
-    { "attention.head_count", -1, 0 },
-    { "attention.head_count_kv", -1, 0 },
-    { "attention.key_length", -1, 0 },
-    { "attention.value_length", -1, 0 },
-    { "attention.layer_norm_rms_epsilon", -1, 0 },
-    { "rope.dimension_count", -1, 0 },
-    { "rope.freq_base", -1, 0 },
-    { "rope.scale_linear", -1, 0 },
-    { "rope.scaling.type", -1, 0 },
-    { "rope.scaling.factor", -1, 0 },
-    { "rope.scaling.finetuned", -1, 0 },
-    { "rope.scaling.original_context_length", -1, 0 },
-    { "vocab_size", -1, 0 },
-    { "tensor_data_layout", -1, 0 },
-    { "attention.causal", 1, 0 },
-    { "rope.scaling.attn_factor", -1, 0 },
-    { "rope.scaling.yarn_log_multiplier", -1, 0 },
-    { "rope.scaling.yarn_beta_fast", -1, 0 },
-    { "rope.scaling.yarn_beta_slow", -1, 0 },
-    { "rope.scaling.yarn_ext_factor", 1, 0 },
-    { "attention.temperature_scale", -1, FAMILY_MINISTRAL3 },
-    { "attn_logit_softcapping", -1, FAMILY_GEMMA2 },
-    { "final_logit_softcapping", -1, FAMILY_GEMMA2 },
-    { "attention.scale", -1, FAMILY_GRANITE },
-    { "embedding_scale", -1, FAMILY_GRANITE },
-    { "residual_scale", -1, FAMILY_GRANITE },
-    { "logit_scale", -1, FAMILY_GRANITE },
-    { "expert_count", -1, MIXTURES },
-    { "expert_used_count", -1, MIXTURES },
-    { "expert_feed_forward_length", -1, MIXTURES },
-    { "expert_shared_feed_forward_length", -1, FAMILY_QWEN2_MOE },
-    { "expert_gating_func", 2, FAMILY_DEEPSEEK_V3 }, /* sigmoid */
-    { "expert_gating_func", 1, MIXTURES },           /* softmax */
-    { "expert_shared_count", -1, DEEPSEEK },
-    { "expert_group_count", -1, DEEPSEEK },
-    { "expert_group_used_count", -1, DEEPSEEK },
-    { "expert_weights_scale", -1, DEEPSEEK },
-    { "expert_weights_norm", -1, DEEPSEEK },
-    { "leading_dense_block_count", -1, DEEPSEEK },
-    { "attention.q_lora_rank", -1, DEEPSEEK },
-    { "attention.kv_lora_rank", -1, DEEPSEEK },
-    { "attention.key_length_mla", -1, DEEPSEEK },
-    { "attention.value_length_mla", -1, DEEPSEEK },
-    { "nextn_predict_layers", 0, DEEPSEEK },
-    { "expert_count", 0, 0 },
-    { "expert_used_count", 0, 0 },
-    { "ssm.conv_kernel", -1, FAMILY_QWEN3_5 },
-    { "ssm.state_size", -1, FAMILY_QWEN3_5 },
-    { "ssm.group_count", -1, FAMILY_QWEN3_5 },
-    { "ssm.time_step_rank", -1, FAMILY_QWEN3_5 },
-    { "ssm.inner_size", -1, FAMILY_QWEN3_5 },
-    { "full_attention_interval", -1, FAMILY_QWEN3_5 },
-    { "attention.recurrent_layers", -1, FAMILY_QWEN3_5 },
-    { "rope.dimension_sections", -1, FAMILY_QWEN3_5 }, /* as in config_keys.c */
-    { "nextn_predict_layers", -1, FAMILY_QWEN3_5 },
-    { "attention.sliding_window", -1, WINDOWED | FAMILY_PHI3 },
-    { "attention.sliding_window_pattern", -1, WINDOWED },
-    { "rope.freq_base_swa", -1, FAMILY_GEMMA3 | FAMILY_OLMO3 },
-    { "attention.sliding_window", 0, ~(unsigned)(WINDOWED | FAMILY_PHI3) },
-    { "use_parallel_residual", 0, 0 },
-};
-
-/* Keys that a GGUF must have, because the value that llama.cpp assumes for a
- * missing key is wrong for models of the family. */
-static const struct {
-    const char *name;
-    unsigned families; /* 0: all */
-} needed[] = {
-    { "attention.layer_norm_rms_epsilon", 0 },
-    { "rope.freq_base",
-        FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 |
-            FAMILY_MIXTRAL | FAMILY_GPT_OSS },
-    { "rope.dimension_count", FAMILY_PHI3 | FAMILY_QWEN3_5 },
-    { "attention.sliding_window", FAMILY_GPT_OSS },
-    { "attention.temperature_scale", FAMILY_MINISTRAL3 },
-    { "attention.scale", FAMILY_GRANITE },
-    { "embedding_scale", FAMILY_GRANITE },
-    { "residual_scale", FAMILY_GRANITE },
-    { "logit_scale", FAMILY_GRANITE },
-    { "expert_weights_scale", FAMILY_DEEPSEEK_V3 },
-    { "expert_weights_norm", FAMILY_DEEPSEEK_V3 },
-    { "expert_group_count", FAMILY_DEEPSEEK_V3 },
-    { "expert_group_used_count", FAMILY_DEEPSEEK_V3 },
-};
-
-/* Is v, a number or bool, equal to `want`? */
-static int
-is_value(const struct gguf *g, const struct gguf_kv *v, int want)
-{
-    struct err e;
-    double x;
-    size_t n;
-    int b;
-
-    if (gguf_bool(g, v->key, &b, &e) > 0)
-        return b == want;
-    if (gguf_size(g, v->key, 0, SIZE_MAX / 2, &n, &e) > 0)
-        return n == (size_t)want;
-    return gguf_real(g, v->key, 0, 1e9, &x, &e) > 0 && x == want;
-}
-
-static int
-check_keys(const struct config *c, const struct gguf *g, struct err *e)
-{
-    const struct family *f = family_of(c);
-    const size_t len = strlen(f->gguf);
-
-    for (size_t i = 0; i < g->nkv; i++) {
-        const char *name = g->kv[i].key;
-        size_t k = 0;
-
-        if (strncmp(name, f->gguf, len) != 0 || name[len] != '.')
-            continue;
-        while (k < sizeof known / sizeof *known &&
-            (strcmp(known[k].name, name + len + 1) != 0 ||
-                (known[k].families && !(known[k].families & f->bit))))
-            k++;
-        if (k == sizeof known / sizeof *known)
-            return err_set(e, EX_INPUT,
-                "%.80s: is not known and may change "
-                "what the model computes",
-                name);
-        if (known[k].only >= 0 && !is_value(g, &g->kv[i], known[k].only))
-            return err_set(e, EX_INPUT,
-                "%s: a value other than %d is not "
-                "supported",
-                name, known[k].only);
-    }
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if ((!needed[i].families || needed[i].families & f->bit) &&
-            arch_must(c, g, needed[i].name, e) < 0)
-            return -1;
-    return 0;
-}
-
 /* Read which blocks have a window.  The value of the key is a list with a bool
  * or a number for each block (0: no window), or a number n, which means that
  * every n-th block has no window. */
 static int
-read_pattern(struct config *c, const struct gguf *g, struct err *e)
+read_pattern(struct config_file *f, const struct gguf *g, struct err *e)
 {
+    struct config *c = &f->c;
     const char *name = arch_key(c, "attention.sliding_window_pattern");
     const struct gguf_kv *v = gguf_kv(g, name);
     const int list = v && v->type == GGUF_ARRAY;
-    size_t every = family_of(c)->every;
 
     if (list && (v->n != c->L || gguf_type_size(v->elem) == 0))
         return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
-    if (!list && gguf_size(g, name, 1, CONFIG_LAYERS, &every, e) < 0)
+    if (!list && gguf_size(g, name, 1, CONFIG_LAYERS, &f->every, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
         config_set_local(c, i,
-            list ? gguf_int(v, i) != 0 : (i + 1) % every != 0);
+            list ? gguf_int(v, i) != 0 : (i + 1) % f->every != 0);
     return 0;
 }
 
-/* Read the window and the blocks that have it.  If the key is missing,
- * llama.cpp assumes 4096 for a Gemma 2, as transformers does, and no window for
- * other families. */
+/* Set which blocks have the window. */
 static int
-read_gguf_windows(struct config *c, const struct gguf *g, struct err *e)
+set_gguf_windows(struct config_file *f, const struct gguf *g, struct err *e)
 {
-    const struct family *f = family_of(c);
-    const size_t least =
-        f->bit == FAMILY_GEMMA2 || f->bit == FAMILY_GPT_OSS ? 1 : 0;
+    struct config *c = &f->c;
+    const struct family *family = family_of(c);
 
     config_gguf_fixed(c);
-    if (f->local_rope) {
-        c->theta_local = f->gemma ? 10000 : c->theta;
-        if (arch_real(c, g, "rope.freq_base_swa", 1, 1e12, &c->theta_local, e) <
-            0)
-            return -1;
-    }
-    if (f->windows != WINDOW_EVERY && f->bit != FAMILY_PHI3)
+    if (family->local_rope && c->theta_local == 0)
+        c->theta_local = family->gemma ? 10000 : c->theta;
+    if (family->windows != WINDOW_EVERY && family->bit != FAMILY_PHI3)
         return 0;
-    c->window = f->bit == FAMILY_GEMMA2
-        ? (size_t)config_missing("sliding_window", f->bit)
-        : 0;
-    if (arch_size(c, g, "attention.sliding_window", least, (size_t)1 << 31,
-            &c->window, e) < 0)
-        return -1;
-    if (f->windows == WINDOW_EVERY && c->window > 0)
-        return read_pattern(c, g, e);
+    c->window = f->window;
+    if (family->windows == WINDOW_EVERY && c->window > 0)
+        return read_pattern(f, g, e);
     for (size_t i = 0; i < c->L; i++)
         config_set_local(c, i, c->window > 0);
     return 0;
-}
-
-/* Read the numbers by which some families multiply or cap activations. */
-static int
-read_gguf_scales(struct config *c, const struct gguf *g, struct err *e)
-{
-    const struct {
-        const char *name;
-        double *v;
-    } keys[] = { { "attn_logit_softcapping", &c->attn_cap },
-        { "final_logit_softcapping", &c->final_cap },
-        { "attention.scale", &c->attn_scale },
-        { "embedding_scale", &c->embed_scale },
-        { "residual_scale", &c->residual_scale },
-        { "logit_scale", &c->logit_scale } };
-
-    if (family_of(c)->bit == FAMILY_GEMMA2) {
-        c->attn_cap = 50;
-        c->final_cap = 30;
-    }
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (arch_real(c, g, keys[i].name, 1e-9, 1e9, keys[i].v, e) < 0)
-            return -1;
-    return arch_real(c, g, "attention.layer_norm_rms_epsilon", 0, 1, &c->eps,
-        e);
 }
 
 static void
@@ -353,13 +132,28 @@ read_family(struct config *c, const struct gguf *g, struct err *e)
 static int
 read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
 {
+    const struct gguf_tensor *t = gguf_tensor(g, "token_embd.weight");
+    struct config_file f;
+
     memset(c, 0, sizeof *c);
-    c->init_range = 0.02;
-    if (read_family(c, g, e) < 0 || read_gguf_sizes(c, g, e) < 0 ||
-        check_keys(c, g, e) < 0 || experts_from_gguf(c, g, e) < 0 ||
-        delta_from_gguf(c, g, e) < 0 || rope_from_gguf(c, g, e) < 0 ||
-        read_gguf_windows(c, g, e) < 0 || read_gguf_scales(c, g, e) < 0 ||
-        read_gguf_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
+    if (read_family(c, g, e) < 0)
+        return -1;
+    if (!t || t->ndim != 2)
+        return err_set(e, EX_INPUT, "tensor token_embd.weight: %s",
+            t ? "is no matrix" : "is missing");
+    config_file_init(&f, c);
+    f.c.V = t->shape[0];
+    f.c.theta = 10000;
+    f.c.init_range = 0.02;
+    if (family_of(c)->bit == FAMILY_GEMMA2) /* as in llama.cpp */
+        f.window = (size_t)config_missing("sliding_window", FAMILY_GEMMA2);
+    if (fields_from_gguf(&f, g, e) < 0 ||
+        set_gguf_sizes(&f, t->shape[0], e) < 0 ||
+        experts_from_gguf(&f, e) < 0 || delta_from_gguf(&f, g, e) < 0 ||
+        rope_from_gguf(&f, g, e) < 0 || set_gguf_windows(&f, g, e) < 0)
+        return -1;
+    *c = f.c;
+    if (read_gguf_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
         read_gguf_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos[0], e) <
             0 ||
         read_gguf_id(g, "tokenizer.ggml.padding_token_id", c->V, &c->pad, e) <

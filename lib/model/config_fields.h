@@ -1,0 +1,135 @@
+/* Configuration fields: one table of the keys of config.json and of a GGUF,
+ * with the numbers that they set, and the functions that read and write a file
+ * by it.  Private to lib/model. */
+#ifndef MODEL_CONFIG_FIELDS_H
+#define MODEL_CONFIG_FIELDS_H
+
+#include "format/gguf.h"
+#include "format/gguf_write.h"
+#include "model/config.h"
+#include "model/family.h"
+
+/* Families that share keys. */
+enum {
+    QWEN = FAMILY_QWEN2 | FAMILY_QWEN3,
+    GEMMA = FAMILY_GEMMA2 | FAMILY_GEMMA3,
+    QWEN_MOE = FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE,
+    DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3,
+    MISTRALS = FAMILY_MISTRAL | FAMILY_MINISTRAL3,
+    MIXTURES =
+        FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK,
+    WINDOWED = GEMMA | FAMILY_OLMO3 | FAMILY_GPT_OSS, /* by WINDOW_EVERY */
+    PARTIAL = FAMILY_PHI3 | FAMILY_QWEN3_5 /* RoPE turns a part of a head */
+};
+#define ALL (~0u)
+#define BUT(families) (~(unsigned)(families))
+
+/* A configuration as files have it: c, and numbers from which members of c
+ * follow. */
+struct config_file {
+    struct config c;
+    size_t window;       /* c.window, or one that the family ignores */
+    size_t window_again; /* SIZE_MAX: not given; else it must equal window */
+    int windowed;        /* blocks from window_from on have the window */
+    size_t window_from;
+    size_t every;              /* every n-th block has no window */
+    size_t rope_every;         /* every n-th block has no RoPE */
+    size_t rotary;             /* dimensions of a head that RoPE turns */
+    size_t value;              /* numbers of a value head */
+    size_t key_mla, value_mla; /* numbers of a key head and of a value head, if
+                                * D and value are those of the cache */
+    int pairs;                 /* latent attention: RoPE turns pairs */
+    size_t shared;             /* shared experts */
+    size_t first;              /* first blocks, which have no experts */
+    size_t step;               /* every n-th block has experts */
+    size_t inner;    /* numbers of all value heads of the delta rule */
+    size_t interval; /* every n-th block has attention */
+    size_t next;     /* layers that predict further tokens */
+};
+
+enum field_type {
+    FIELD_NONE, /* the row has no number: functions read and write the key */
+    FIELD_SIZE,
+    FIELD_REAL,
+    FIELD_BOOL,
+    FIELD_ID /* of a token; -1, in config.json null: none */
+};
+
+/* Exceptions in reading and writing.
+ *   UNREAD     the row is only for writing
+ *   UNWRITTEN  the row is only for reading
+ *   NULL       null and a missing key of config.json differ; 0 is written as
+ *              null, and is not put in a GGUF
+ *   ASSUMED    readers of a GGUF without the key take the value that
+ *              transformers assumes
+ *   PUT        `only` is written
+ *   BASE       a base of RoPE; config_rope.c reads it from config.json */
+enum {
+    FIELD_UNREAD = 1,
+    FIELD_UNWRITTEN = 2,
+    FIELD_NULL = 4,
+    FIELD_ASSUMED = 8,
+    FIELD_PUT = 16,
+    FIELD_BASE = 32
+};
+
+/* A row of the table.  A file has the keys of all rows of its family.  Of
+ * several rows for one key, the first one of the family says which values are
+ * accepted. */
+struct field {
+    const char *json;  /* key of config.json; NULL: there is none */
+    const char *gguf;  /* key of a GGUF after "ARCHITECTURE."; NULL: none */
+    unsigned families; /* FAMILY_* */
+    enum field_type type;
+    size_t at;        /* the number's offset in struct config_file */
+    double low, high; /* limits of a size or a real */
+    unsigned need;    /* families whose GGUF must have the key, because the
+                       * value that llama.cpp assumes is wrong for them */
+    int how;          /* FIELD_UNREAD, ... */
+    int turn;         /* keys of a GGUF are written by turn, then by row */
+    const char *only; /* JSON text of the one value implemented; NULL: any */
+    /* makes the value for config.json; where it gives NULL, null is written if
+     * `how` has FIELD_NULL, else the key is left out */
+    json_t *(*make)(const struct config *c);
+};
+/* Turns: from FIRST to LAST, which is that of llama.cpp's converter; of factors
+ * and caps; of the window, if a block has it. */
+enum { TURN_FIRST = -2, TURN_LAST = 3, TURN_SCALES, TURN_WINDOWS };
+
+/* The keys of an object of config.json. */
+struct field_table {
+    const struct field *row;
+    size_t n;
+};
+/* Those of the outermost object, and all keys of a GGUF. */
+extern const struct field_table config_fields;
+
+/* Values of keys that config.c makes. */
+json_t *config_class_json(const struct config *c);
+json_t *config_type_json(const struct config *c);
+json_t *config_bias_json(const struct config *c);
+json_t *window_types_json(const struct config *c);
+
+/* Set *f to what holds before a file of c's family is read. */
+void config_file_init(struct config_file *f, const struct config *c);
+/* Set *f to what is to be written of c. */
+void config_file_of(struct config_file *f, const struct config *c);
+
+/* Read the numbers of config.json, in which config_fill has set missing keys.
+ * -1 and *e: a value has the wrong type or is out of range. */
+int fields_from_json(struct config_file *f, const json_t *j, struct err *e);
+/* Set KV and D where a file has not had them. */
+void fields_heads(struct config *c);
+/* Set the keys of f's family in j. */
+void fields_to_json(const struct config_file *f, json_t *j);
+/* Read the numbers of a GGUF.  -1 and *e: a key is not known or is missing, or
+ * a value is not implemented. */
+int fields_from_gguf(struct config_file *f, const struct gguf *g,
+    struct err *e);
+/* Put the keys of f's family that have this turn. */
+void fields_to_gguf(const struct config_file *f, int turn, struct gguf_out *o);
+/* A key of config.json that is null in c, which a GGUF cannot say; NULL: there
+ * is none. */
+const char *fields_null(const struct config *c);
+
+#endif
