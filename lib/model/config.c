@@ -185,7 +185,7 @@ config_text(const json_t *j)
 static int
 read_filled(struct config_file *f, const json_t *j, struct err *e)
 {
-    if (fields_from_json(f, j, e) < 0)
+    if (fields_from_json(&config_fields, f, j, "", e) < 0)
         return -1;
     fields_heads(&f->c);
     return mla_from_json(f, e) < 0 || config_read_rope(f, j, e) < 0 ||
@@ -497,11 +497,11 @@ config_tell_positions(const struct config *c, size_t T, const char *who)
 json_t *
 config_to_json(const struct config *c, const struct block_shape *b)
 {
-    json_t *j = json_object(), *own = b ? lists_json(c, b) : NULL;
+    json_t *own = b ? lists_json(c, b) : NULL, *j;
     struct config_file f;
 
     config_file_of(&f, c);
-    fields_to_json(&f, j);
+    j = fields_to_json(&config_fields, &f);
     if (own)
         json_object_set_new(j, "retort", own);
     return j;

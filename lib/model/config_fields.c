@@ -9,18 +9,10 @@
 #include "model/gguf_keys.h"
 #include "model/mla.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SIZE(m, l, h) NUMBER(FIELD_SIZE, m), .low = (l), .high = (h)
-#define REAL(m, l, h) NUMBER(FIELD_REAL, m), .low = (l), .high = (h)
-#define BOOL(m) NUMBER(FIELD_BOOL, m)
-#define ID(m) NUMBER(FIELD_ID, m), .how = FIELD_NULL
-#define NUMBER(t, m) .type = (t), .at = offsetof(struct config_file, m)
-/* a key that functions read and write, or that changes nothing */
-#define KNOWN .type = FIELD_NONE
-/* a value of config.json that is written whatever is read */
-#define CONSTANT(text) .only = (text), .how = FIELD_UNREAD | FIELD_PUT
 #define MOST_WIDTH (1 << 20)
 #define MOST_TOKENS 2147483648.0
 
@@ -333,26 +325,37 @@ id_from_json(const json_t *j, const char *key, int64_t *id, struct err *e)
     return 0;
 }
 
-int
-fields_from_json(struct config_file *f, const json_t *j, struct err *e)
+/* Has f's model the key of row r in config.json? */
+static int
+is_json(const struct field *r, const struct config *c)
 {
-    for (size_t i = 0; i < config_fields.n; i++) {
-        const struct field *r = &rows[i];
-        void *to = (char *)f + r->at;
-        int k = 0;
+    return r->json && is_of(r, c) && (r->kinds == 0 || r->kinds >> c->rope & 1);
+}
 
-        if (!r->json || !is_of(r, &f->c) ||
-            r->how & (FIELD_UNREAD | FIELD_BASE))
+int
+fields_from_json(const struct field_table *t, struct config_file *f,
+    const json_t *j, const char *at, struct err *e)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const struct field *r = &t->row[i];
+        void *to = (char *)f + r->at;
+        char path[120];
+        int k = 1;
+
+        if (!is_json(r, &f->c) || r->how & (FIELD_UNREAD | FIELD_BASE))
             continue;
+        snprintf(path, sizeof path, "%s%s%s", at, *at ? "." : "", r->json);
         switch (r->type) {
         case FIELD_NONE: break;
         case FIELD_SIZE:
-            k = js_size(j, r->json, (size_t)r->low, (size_t)r->high, to, e);
+            k = js_size(j, path, (size_t)r->low, (size_t)r->high, to, e);
             break;
-        case FIELD_REAL: k = js_real(j, r->json, r->low, r->high, to, e); break;
-        case FIELD_BOOL: k = js_bool(j, r->json, to, e); break;
-        case FIELD_ID: k = id_from_json(j, r->json, to, e); break;
+        case FIELD_REAL: k = js_real(j, path, r->low, r->high, to, e); break;
+        case FIELD_BOOL: k = js_bool(j, path, to, e); break;
+        case FIELD_ID: k = id_from_json(j, path, to, e); break;
         }
+        if (k == 0 && r->how & FIELD_NEED)
+            return err_set(e, EX_INPUT, "%s: is missing", path);
         if (k < 0)
             return -1;
     }
@@ -371,7 +374,8 @@ number_json(const struct config_file *f, const struct field *r)
             ? NULL
             : json_integer((json_int_t) * (const size_t *)at);
     case FIELD_REAL:
-        return *(const double *)at == 0 && r->how & FIELD_NULL
+        return *(const double *)at == 0 &&
+                r->how & (FIELD_NULL | FIELD_POSITIVE)
             ? NULL
             : json_real(*(const double *)at);
     case FIELD_BOOL: return json_boolean(*(const int *)at);
@@ -382,14 +386,16 @@ number_json(const struct config_file *f, const struct field *r)
     }
 }
 
-void
-fields_to_json(const struct config_file *f, json_t *j)
+json_t *
+fields_to_json(const struct field_table *t, const struct config_file *f)
 {
-    for (size_t i = 0; i < config_fields.n; i++) {
-        const struct field *r = &rows[i];
+    json_t *j = json_object();
+
+    for (size_t i = 0; i < t->n; i++) {
+        const struct field *r = &t->row[i];
         json_t *v;
 
-        if (!r->json || !is_of(r, &f->c) || r->how & FIELD_UNWRITTEN)
+        if (!is_json(r, &f->c) || r->how & FIELD_UNWRITTEN)
             continue;
         v = r->make              ? r->make(&f->c)
             : r->how & FIELD_PUT ? json_loads(r->only, JSON_DECODE_ANY, NULL)
@@ -399,6 +405,7 @@ fields_to_json(const struct config_file *f, json_t *j)
         if (v)
             json_object_set_new(j, r->json, v);
     }
+    return j;
 }
 
 /* ---- GGUF ---- */

@@ -63,14 +63,18 @@ enum field_type {
  *   ASSUMED    readers of a GGUF without the key take the value that
  *              transformers assumes
  *   PUT        `only` is written
- *   BASE       a base of RoPE; config_rope.c reads it from config.json */
+ *   BASE       a base of RoPE; config_rope.c reads it from config.json
+ *   NEED       config.json must have the key
+ *   POSITIVE   config.json: 0 is not written */
 enum {
     FIELD_UNREAD = 1,
     FIELD_UNWRITTEN = 2,
     FIELD_NULL = 4,
     FIELD_ASSUMED = 8,
     FIELD_PUT = 16,
-    FIELD_BASE = 32
+    FIELD_BASE = 32,
+    FIELD_NEED = 64,
+    FIELD_POSITIVE = 128
 };
 
 /* A row of the table.  A file has the keys of all rows of its family.  Of
@@ -80,6 +84,7 @@ struct field {
     const char *json;  /* key of config.json; NULL: there is none */
     const char *gguf;  /* key of a GGUF after "ARCHITECTURE."; NULL: none */
     unsigned families; /* FAMILY_* */
+    unsigned kinds;    /* KIND of each kind of RoPE that has the key; 0: all */
     enum field_type type;
     size_t at;        /* the number's offset in struct config_file */
     double low, high; /* limits of a size or a real */
@@ -96,13 +101,25 @@ struct field {
  * and caps; of the window, if a block has it. */
 enum { TURN_FIRST = -2, TURN_LAST = 3, TURN_SCALES, TURN_WINDOWS };
 
+#define KIND(k) (1u << ROPE_##k)
+#define SIZE(m, l, h) NUMBER(FIELD_SIZE, m), .low = (l), .high = (h)
+#define REAL(m, l, h) NUMBER(FIELD_REAL, m), .low = (l), .high = (h)
+#define BOOL(m) NUMBER(FIELD_BOOL, m)
+#define ID(m) NUMBER(FIELD_ID, m), .how = FIELD_NULL
+#define NUMBER(t, m) .type = (t), .at = offsetof(struct config_file, m)
+/* a key that functions read and write, or that changes nothing */
+#define KNOWN .type = FIELD_NONE
+/* a value of config.json that is written whatever is read */
+#define CONSTANT(text) .only = (text), .how = FIELD_UNREAD | FIELD_PUT
+
 /* The keys of an object of config.json. */
 struct field_table {
     const struct field *row;
     size_t n;
 };
-/* Those of the outermost object, and all keys of a GGUF. */
-extern const struct field_table config_fields;
+/* config_fields: those of the outermost object, and all keys of a GGUF.
+ * rope_fields: of rope_parameters and rope_scaling. */
+extern const struct field_table config_fields, rope_fields;
 
 /* Values of keys that config.c makes. */
 json_t *config_class_json(const struct config *c);
@@ -115,13 +132,15 @@ void config_file_init(struct config_file *f, const struct config *c);
 /* Set *f to what is to be written of c. */
 void config_file_of(struct config_file *f, const struct config *c);
 
-/* Read the numbers of config.json, in which config_fill has set missing keys.
- * -1 and *e: a value has the wrong type or is out of range. */
-int fields_from_json(struct config_file *f, const json_t *j, struct err *e);
+/* Read the numbers of table t from the object of config.json whose path is
+ * `at`; config_fill has set missing keys.  -1 and *e: a value has the wrong type or is out of range. */
+int fields_from_json(const struct field_table *t, struct config_file *f,
+    const json_t *j, const char *at, struct err *e);
 /* Set KV and D where a file has not had them. */
 void fields_heads(struct config *c);
-/* Set the keys of f's family in j. */
-void fields_to_json(const struct config_file *f, json_t *j);
+/* Make an object of the keys of t. */
+json_t *fields_to_json(const struct field_table *t,
+    const struct config_file *f);
 /* Read the numbers of a GGUF.  -1 and *e: a key is not known or is missing, or
  * a value is not implemented. */
 int fields_from_gguf(struct config_file *f, const struct gguf *g,

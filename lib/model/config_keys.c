@@ -92,38 +92,8 @@ config_key_idle(const char *name)
     return 0;
 }
 
-/* Keys of rope_parameters and rope_scaling; config_rope.c checks their type. */
-static const struct field rope_keys[] = {
-    KEY("rope_theta", ALL),
-    KEY("rope_type", ALL),
-    KEY("type", ALL),
-    KEY("factor", ALL),
-    KEY("low_freq_factor", ALL),
-    KEY("high_freq_factor", ALL),
-    KEY("original_max_position_embeddings", ALL),
-    KEY("attention_factor", ALL),
-    KEY("beta_fast", ALL),
-    KEY("beta_slow", ALL),
-    KEY("mscale", ALL),
-    KEY("mscale_all_dim", ALL),
-    KEY("truncate", BUT(FAMILY_OLMO3)),
-    KEY_ONLY("truncate", FAMILY_OLMO3,
-        "true"), /* transformers looks elsewhere */
-    KEY("short_factor", ALL),
-    KEY("long_factor", ALL),
-    KEY("llama_4_scaling_beta", FAMILY_MINISTRAL3),
-    KEY("max_position_embeddings", FAMILY_MINISTRAL3),
-    KEY("partial_rotary_factor", PARTIAL),
-    KEY_ONLY("partial_rotary_factor", BUT(PARTIAL), "1"),
-    /* in text all sections of a head have the same position */
-    KEY("mrope_section", FAMILY_QWEN3_5),
-    KEY("mrope_interleaved", FAMILY_QWEN3_5),
-    KEY("full_attention", FAMILY_GEMMA3 | FAMILY_OLMO3),
-    KEY("sliding_attention", FAMILY_GEMMA3 | FAMILY_OLMO3),
-};
-
 /* Keys of quantization_config; see compressed.h. */
-static const struct field stored_keys[] = {
+static const struct field stored_rows[] = {
     KEY_ONLY("quant_method", BUT(FAMILY_GPT_OSS), "\"compressed-tensors\""),
     KEY_ONLY("quant_method", FAMILY_GPT_OSS, "\"mxfp4\""),
     KEY("modules_to_not_convert", FAMILY_GPT_OSS),
@@ -131,7 +101,7 @@ static const struct field stored_keys[] = {
     KEY("sparsity_config", ALL),
     KEY_ONLY("transform_config", ALL, "{}"),
 };
-static const struct field sparsity_keys[] = {
+static const struct field sparsity_rows[] = {
     KEY_ONLY("format", ALL, "\"sparse-24-bitmask\""),
     KEY_ONLY("sparsity_structure", ALL, "\"2:4\""),
     KEY("targets", ALL),
@@ -174,24 +144,24 @@ find_attr(const char *name, unsigned family)
     return NULL;
 }
 
-#define TABLE(x)                \
-    {                           \
-        x, sizeof x / sizeof *x \
-    }
+static const struct field_table stored_keys = { stored_rows,
+    sizeof stored_rows / sizeof *stored_rows };
+static const struct field_table sparsity_keys = { sparsity_rows,
+    sizeof sparsity_rows / sizeof *sparsity_rows };
 
 /* The objects in config.json, by their paths.  strict: a key that is not in the
  * table is refused; 0: such a key is ignored. */
 static const struct {
     const char *at;
-    struct field_table table;
+    const struct field_table *table;
     int strict;
 } inner_keys[] = {
-    { "rope_parameters", TABLE(rope_keys), 0 },
-    { "rope_scaling", TABLE(rope_keys), 0 },
-    { "rope_parameters.full_attention", TABLE(rope_keys), 0 },
-    { "rope_parameters.sliding_attention", TABLE(rope_keys), 0 },
-    { "quantization_config", TABLE(stored_keys), 1 },
-    { "quantization_config.sparsity_config", TABLE(sparsity_keys), 1 },
+    { "rope_parameters", &rope_fields, 0 },
+    { "rope_scaling", &rope_fields, 0 },
+    { "rope_parameters.full_attention", &rope_fields, 0 },
+    { "rope_parameters.sliding_attention", &rope_fields, 0 },
+    { "quantization_config", &stored_keys, 1 },
+    { "quantization_config.sparsity_config", &sparsity_keys, 1 },
 };
 enum { NINNER = sizeof inner_keys / sizeof *inner_keys };
 
@@ -303,8 +273,8 @@ config_fill(const json_t *text, const json_t *model, unsigned family,
 
     drop_ignored(j, &config_fields, family);
     for (size_t i = 0; i < NINNER; i++)
-        drop_ignored((json_t *)js_get(j, inner_keys[i].at),
-            &inner_keys[i].table, family);
+        drop_ignored((json_t *)js_get(j, inner_keys[i].at), inner_keys[i].table,
+            family);
     for (size_t i = 0; i < sizeof outer / sizeof *outer; i++)
         if (js_get(model, outer[i]))
             json_object_set(j, outer[i], json_object_get(model, outer[i]));
@@ -426,7 +396,7 @@ config_check_keys(const json_t *j, unsigned family, struct err *e)
             return err_set(e, EX_INPUT, "%s: is no object", inner_keys[i].at);
         snprintf(at, sizeof at, "%s.", inner_keys[i].at);
         if (v &&
-            check_object(v, at, &inner_keys[i].table, inner_keys[i].strict,
+            check_object(v, at, inner_keys[i].table, inner_keys[i].strict,
                 family, e) < 0)
             return -1;
     }

@@ -25,19 +25,6 @@ rope_path(const char *at, const char *name)
     return path;
 }
 
-/* Read member `name`, which must be there, of the scaling object whose path is
- * `at`. */
-static int
-need_real(const json_t *j, const char *at, const char *name, double lo,
-    double hi, double *r, struct err *e)
-{
-    const int k = js_real(j, rope_path(at, name), lo, hi, r, e);
-
-    return k == 0 ? err_set(e, EX_INPUT, "%s: is missing", rope_path(at, name))
-        : k < 0   ? -1
-                  : 0;
-}
-
 /* Read the kind of RoPE from the newer or the older key. */
 static int
 read_rope_kind(struct config *c, const json_t *j, const char *at, struct err *e)
@@ -88,30 +75,6 @@ read_orig(struct config *c, const json_t *j, const char *at, struct err *e)
     return 0;
 }
 
-static int
-read_yarn(struct config *c, const json_t *j, const char *at, struct err *e)
-{
-    int whole = 1;
-
-    c->rope_factor = (double)c->max_pos / (double)c->rope_orig;
-    c->rope_low = 1;
-    c->rope_high = 32;
-    if (js_real(j, rope_path(at, "factor"), 1, 1e6, &c->rope_factor, e) < 0 ||
-        js_real(j, rope_path(at, "beta_slow"), 1e-3, 1e6, &c->rope_low, e) <
-            0 ||
-        js_real(j, rope_path(at, "beta_fast"), 1e-3, 1e6, &c->rope_high, e) <
-            0 ||
-        js_real(j, rope_path(at, "mscale"), 0, 100, &c->rope_mscale, e) < 0 ||
-        js_real(j, rope_path(at, "mscale_all_dim"), 0, 100, &c->rope_mscale_all,
-            e) < 0 ||
-        js_bool(j, rope_path(at, "truncate"), &whole, e) < 0 ||
-        js_real(j, rope_path(at, "attention_factor"), 1e-3, 1e3, &c->rope_scale,
-            e) < 0)
-        return -1;
-    c->rope_split = !whole;
-    return 0;
-}
-
 /* Read a list of divisors, one for each frequency. */
 static int
 read_list(const struct config *c, const json_t *j, const char *path, float *out,
@@ -134,20 +97,17 @@ read_list(const struct config *c, const json_t *j, const char *path, float *out,
 }
 
 static int
-read_longrope(struct config *c, const json_t *j, const char *at, struct err *e)
+read_divisors(struct config *c, const json_t *j, const char *at, struct err *e)
 {
     if (config_rotary(c) > CONFIG_ROTARY)
         return err_set(e, EX_INPUT,
             "%s: longrope turns %d dimensions of a head at most, not %zu", at,
             CONFIG_ROTARY, config_rotary(c));
-    if (read_list(c, j, rope_path(at, "short_factor"), c->rope_near, e) < 0 ||
-        read_list(c, j, rope_path(at, "long_factor"), c->rope_far, e) < 0 ||
-        js_real(j, rope_path(at, "factor"), 1e-3, 1e6, &c->rope_factor, e) <
-            0 ||
-        js_real(j, rope_path(at, "attention_factor"), 1e-3, 1e3, &c->rope_scale,
-            e) < 0)
-        return -1;
-    return 0;
+    return read_list(c, j, rope_path(at, "short_factor"), c->rope_near, e) <
+                0 ||
+            read_list(c, j, rope_path(at, "long_factor"), c->rope_far, e) < 0
+        ? -1
+        : 0;
 }
 
 void
@@ -173,30 +133,27 @@ config_rope_scale(struct config *c)
 /* Read kind and numbers from rope_parameters (transformers 5) or rope_scaling
  * (transformers 4). */
 static int
-read_scaling(struct config *c, const json_t *j, const char *at, struct err *e)
+read_scaling(struct config_file *f, const json_t *j, const char *at,
+    struct err *e)
 {
-    int r = 0;
+    struct config *c = &f->c;
+    int whole = 1;
 
-    if (read_rope_kind(c, j, at, e) < 0 || read_orig(c, j, at, e) < 0 ||
-        js_real(j, rope_path(at, "llama_4_scaling_beta"), 0, 100,
-            &c->rope_query, e) < 0)
+    if (read_rope_kind(c, j, at, e) < 0 || read_orig(c, j, at, e) < 0)
         return -1;
-    switch (c->rope) {
-    case ROPE_DEFAULT: break;
-    case ROPE_YARN: r = read_yarn(c, j, at, e); break;
-    case ROPE_LONGROPE: r = read_longrope(c, j, at, e); break;
-    default:
-        r = need_real(j, at, "factor", 1, 1e6, &c->rope_factor, e);
-        if (r == 0 && c->rope == ROPE_LLAMA3 &&
-            (need_real(j, at, "low_freq_factor", 1e-3, 1e6, &c->rope_low, e) <
-                    0 ||
-                need_real(j, at, "high_freq_factor", 1e-3, 1e6, &c->rope_high,
-                    e) < 0))
-            r = -1;
+    if (c->rope == ROPE_YARN) {
+        c->rope_factor = (double)c->max_pos / (double)c->rope_orig;
+        c->rope_low = 1;
+        c->rope_high = 32;
     }
-    if (r == 0)
-        config_rope_scale(c);
-    return r;
+    if ((c->rope == ROPE_LONGROPE && read_divisors(c, j, at, e) < 0) ||
+        fields_from_json(&rope_fields, f, j, at, e) < 0 ||
+        (c->rope == ROPE_YARN &&
+            js_bool(j, rope_path(at, "truncate"), &whole, e) < 0))
+        return -1;
+    c->rope_split = !whole;
+    config_rope_scale(c);
+    return 0;
 }
 
 /* Read the RoPE base from key `old` (transformers 4) and from the object `at`
@@ -221,11 +178,12 @@ read_base(const json_t *j, const char *old, const char *at, double *theta,
 
 /* Read the RoPE base of blocks with a window, which have no scaling. */
 static int
-read_local(struct config *c, const json_t *j, struct err *e)
+read_local(struct config_file *f, const json_t *j, struct err *e)
 {
     static const char at[] = "rope_parameters.sliding_attention";
+    struct config *c = &f->c;
     const int gemma = family_of(c)->gemma;
-    struct config o = *c;
+    struct config_file o = *f;
 
     c->theta_local =
         gemma ? 10000 : config_missing("rope_theta", family_of(c)->bit);
@@ -233,7 +191,7 @@ read_local(struct config *c, const json_t *j, struct err *e)
             e) < 0 ||
         read_scaling(&o, j, at, e) < 0)
         return -1;
-    if (o.rope != ROPE_DEFAULT)
+    if (o.c.rope != ROPE_DEFAULT)
         return err_set(e, EX_INPUT, "%s.rope_type: only default is supported",
             at);
     return 0;
@@ -307,27 +265,47 @@ config_read_rope(struct config_file *file, const json_t *j, struct err *e)
     const char *at =
         f->local_rope ? "rope_parameters.full_attention" : "rope_parameters";
     const int new = js_get(j, at) != NULL, old = js_get(j, "rope_scaling") != 0;
-    struct config o;
+    struct config_file o;
 
     c->theta = config_missing("rope_theta", f->bit);
     config_rope_scale(c);
     if (read_base(j, "rope_theta", at, &c->theta, e) < 0 ||
-        (f->local_rope && read_local(c, j, e) < 0) ||
+        (f->local_rope && read_local(file, j, e) < 0) ||
         read_rotary(c, j, e) < 0 ||
         (f->bit == FAMILY_SMOLLM3 && read_no_rope(file, j, e) < 0))
         return -1;
     c->rope_scale = new || old ? 0 : c->rope_scale;
-    o = *c;
-    if (new &&read_scaling(c, j, at, e) < 0)
+    o = *file;
+    if ((new &&read_scaling(file, j, at, e) < 0) ||
+        (old && read_scaling(&o, j, "rope_scaling", e) < 0))
         return -1;
-    if (!old)
-        return 0;
-    if (read_scaling(&o, j, "rope_scaling", e) < 0)
-        return -1;
-    if (new && !same_scaling(c, &o))
+    if (new &&old && !same_scaling(c, &o.c))
         return err_set(e, EX_INPUT, "rope_scaling: differs from %s", at);
-    *c = new ? *c : o;
+    if (!new)
+        *file = o;
     return 0;
+}
+
+/* ---- values of keys ---- */
+
+static json_t *
+kind_json(const struct config *c)
+{
+    return json_string(kinds[c->rope]);
+}
+
+static json_t *
+turned_json(const struct config *c)
+{
+    return c->rotary > 0 || family_of(c)->bit == FAMILY_QWEN3_5
+        ? rope_part_json(c)
+        : NULL;
+}
+
+static json_t *
+truncate_json(const struct config *c)
+{
+    return c->rope_split ? json_false() : NULL;
 }
 
 static json_t *
@@ -340,49 +318,75 @@ list_json(const float *x, size_t n)
     return a;
 }
 
-/* Set the numbers of yarn. */
-static void
-put_yarn(const struct config *c, json_t *r)
+static json_t *
+near_json(const struct config *c)
 {
-    json_object_set_new(r, "beta_fast", json_real(c->rope_high));
-    json_object_set_new(r, "beta_slow", json_real(c->rope_low));
-    if (c->rope_split)
-        json_object_set_new(r, "truncate", json_false());
-    if (c->rope_mscale > 0)
-        json_object_set_new(r, "mscale", json_real(c->rope_mscale));
-    if (c->rope_mscale_all > 0)
-        json_object_set_new(r, "mscale_all_dim", json_real(c->rope_mscale_all));
+    return list_json(c->rope_near, config_rotary(c) / 2);
 }
+
+static json_t *
+far_json(const struct config *c)
+{
+    return list_json(c->rope_far, config_rotary(c) / 2);
+}
+
+static json_t *
+orig_json(const struct config *c)
+{
+    return has_orig(c) ? json_integer((json_int_t)c->rope_orig) : NULL;
+}
+
+static const struct field rows[] = {
+    { "rope_theta", NULL, ALL, REAL(c.theta, 0, 1e12), .how = FIELD_BASE },
+    { "rope_type", NULL, ALL, .make = kind_json },
+    { "type", NULL, ALL, KNOWN },
+    { "partial_rotary_factor", NULL, PARTIAL, .make = turned_json },
+    { "partial_rotary_factor", NULL, BUT(PARTIAL), .only = "1" },
+    { "factor", NULL, ALL, REAL(c.rope_factor, 1, 1e6),
+        .kinds = KIND(LINEAR) | KIND(LLAMA3) | KIND(DYNAMIC),
+        .how = FIELD_NEED },
+    { "factor", NULL, ALL, REAL(c.rope_factor, 1, 1e6), .kinds = KIND(YARN) },
+    { "factor", NULL, ALL, REAL(c.rope_factor, 1e-3, 1e6),
+        .kinds = KIND(LONGROPE), .how = FIELD_POSITIVE },
+    { "low_freq_factor", NULL, ALL, REAL(c.rope_low, 1e-3, 1e6),
+        .kinds = KIND(LLAMA3), .how = FIELD_NEED },
+    { "high_freq_factor", NULL, ALL, REAL(c.rope_high, 1e-3, 1e6),
+        .kinds = KIND(LLAMA3), .how = FIELD_NEED },
+    { "beta_fast", NULL, ALL, REAL(c.rope_high, 1e-3, 1e6),
+        .kinds = KIND(YARN) },
+    { "beta_slow", NULL, ALL, REAL(c.rope_low, 1e-3, 1e6),
+        .kinds = KIND(YARN) },
+    { "truncate", NULL, BUT(FAMILY_OLMO3), .kinds = KIND(YARN),
+        .make = truncate_json },
+    { "truncate", NULL, FAMILY_OLMO3, .only = "true" }, /* transformers looks
+                                                         * elsewhere */
+    { "mscale", NULL, ALL, REAL(c.rope_mscale, 0, 100), .kinds = KIND(YARN),
+        .how = FIELD_POSITIVE },
+    { "mscale_all_dim", NULL, ALL, REAL(c.rope_mscale_all, 0, 100),
+        .kinds = KIND(YARN), .how = FIELD_POSITIVE },
+    { "short_factor", NULL, ALL, .kinds = KIND(LONGROPE), .make = near_json },
+    { "long_factor", NULL, ALL, .kinds = KIND(LONGROPE), .make = far_json },
+    { "attention_factor", NULL, ALL, REAL(c.rope_scale, 1e-3, 1e3),
+        .kinds = KIND(YARN) | KIND(LONGROPE) },
+    { "original_max_position_embeddings", NULL, ALL, .make = orig_json },
+    { "llama_4_scaling_beta", NULL, FAMILY_MINISTRAL3,
+        REAL(c.rope_query, 0, 100) },
+    { "max_position_embeddings", NULL, FAMILY_MINISTRAL3, KNOWN },
+    /* in text all sections of a head have the same position */
+    { "mrope_section", NULL, FAMILY_QWEN3_5, KNOWN },
+    { "mrope_interleaved", NULL, FAMILY_QWEN3_5, KNOWN },
+    { "full_attention", NULL, FAMILY_GEMMA3 | FAMILY_OLMO3, KNOWN },
+    { "sliding_attention", NULL, FAMILY_GEMMA3 | FAMILY_OLMO3, KNOWN },
+};
+const struct field_table rope_fields = { rows, sizeof rows / sizeof *rows };
 
 static json_t *
 rope_json(const struct config *c)
 {
-    json_t *r = json_pack("{s:f}", "rope_theta", c->theta);
-    const size_t n = config_rotary(c) / 2;
+    struct config_file f;
 
-    json_object_set_new(r, "rope_type", json_string(kinds[c->rope]));
-    if ((c->rotary > 0 && c->mla.rope == 0) ||
-        family_of(c)->bit == FAMILY_QWEN3_5)
-        json_object_set_new(r, "partial_rotary_factor",
-            json_real((double)config_rotary(c) / (double)c->D));
-    if (c->rope != ROPE_DEFAULT && c->rope_factor > 0)
-        json_object_set_new(r, "factor", json_real(c->rope_factor));
-    if (c->rope == ROPE_LLAMA3) {
-        json_object_set_new(r, "low_freq_factor", json_real(c->rope_low));
-        json_object_set_new(r, "high_freq_factor", json_real(c->rope_high));
-    }
-    if (c->rope == ROPE_YARN)
-        put_yarn(c, r);
-    if (c->rope == ROPE_LONGROPE) {
-        json_object_set_new(r, "short_factor", list_json(c->rope_near, n));
-        json_object_set_new(r, "long_factor", list_json(c->rope_far, n));
-    }
-    if (c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE)
-        json_object_set_new(r, "attention_factor", json_real(c->rope_scale));
-    if (has_orig(c))
-        json_object_set_new(r, "original_max_position_embeddings",
-            json_integer((json_int_t)c->rope_orig));
-    return r;
+    config_file_of(&f, c);
+    return fields_to_json(&rope_fields, &f);
 }
 
 json_t *
@@ -398,13 +402,9 @@ no_rope_json(const struct config *c)
 json_t *
 rope_parameters_json(const struct config *c)
 {
-    const struct family *f = family_of(c);
     json_t *new = rope_json(c);
 
-    if (f->bit == FAMILY_MINISTRAL3)
-        json_object_set_new(new, "llama_4_scaling_beta",
-            json_real(c->rope_query));
-    if (f->local_rope)
+    if (family_of(c)->local_rope)
         new = json_pack("{s:o, s:{s:s, s:f}}", "full_attention", new,
             "sliding_attention", "rope_type", "default", "rope_theta",
             c->theta_local);
