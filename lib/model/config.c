@@ -93,40 +93,52 @@ config_check(const struct config *c, struct err *e)
     return 0;
 }
 
+/* Check that block i can have, or can lack, the window. */
 static int
-set_local(struct config *c, size_t i, const char *type, struct err *e)
+check_local(const struct config *c, size_t i, int local, struct err *e)
 {
-    const int local = strcmp(type, "sliding_attention") == 0;
-    const int all = family_of(c)->windows == WINDOW_ALL;
-
-    if (!local && strcmp(type, "full_attention") != 0)
-        return err_set(e, EX_INPUT,
-            "layer_types: \"%.60s\" is not supported "
-            "(full_attention, sliding_attention)",
-            type);
     if (local && c->window == 0)
         return err_set(e, EX_INPUT,
             "layer_types: number %zu is "
             "sliding_attention, but there is no sliding_window",
             i);
-    if (all && !local && c->window > 0)
+    if (family_of(c)->windows == WINDOW_ALL && !local && c->window > 0)
         return err_set(e, EX_INPUT,
             "layer_types: number %zu is full_attention, but all blocks of a %s "
             "have the sliding_window",
             i, c->arch);
-    config_set_local(c, i, local);
     return 0;
 }
 
-/* Read which blocks attend within the window.  The layer_types of Qwen 3.5 are
- * read by delta_from_json. */
+/* The type of a block whose attention is not full: it has the gated delta rule,
+ * or the window. */
+static const char *
+other_type(const struct config *c)
+{
+    return config_has_delta(c) ? "linear_attention" : "sliding_attention";
+}
+
+/* Is block i of the other type, in a file without layer_types? */
 static int
-read_windows(struct config_file *f, const json_t *j, struct err *e)
+is_other(const struct config_file *f, size_t i)
+{
+    const enum windows windows = family_of(&f->c)->windows;
+
+    return config_has_delta(&f->c) ? (i + 1) % f->interval != 0
+        : f->c.window == 0         ? 0
+        : windows == WINDOW_EVERY  ? (i + 1) % f->every != 0
+        : windows == WINDOW_ALL    ? 1
+                                   : i >= f->window_from;
+}
+
+/* Read the window, and which blocks are of which type. */
+static int
+read_types(struct config_file *f, const json_t *j, struct err *e)
 {
     struct config *c = &f->c;
     const enum windows windows = family_of(c)->windows;
-    const json_t *types =
-        family_of(c)->bit == FAMILY_QWEN3_5 ? NULL : js_get(j, "layer_types");
+    const json_t *types = js_get(j, "layer_types");
+    const int delta = config_has_delta(c);
 
     if (f->window_again != SIZE_MAX && f->window_again != f->window)
         return err_set(e, EX_INPUT,
@@ -137,15 +149,18 @@ read_windows(struct config_file *f, const json_t *j, struct err *e)
     if (types && (!json_is_array(types) || json_array_size(types) != c->L))
         return err_set(e, EX_INPUT, "layer_types: is no list of %zu", c->L);
     for (size_t i = 0; i < c->L; i++) {
-        const char *type = json_string_value(json_array_get(types, i));
+        const char *text = json_string_value(json_array_get(types, i));
+        const char *type = text ? text : "";
+        const int on =
+            types ? strcmp(type, other_type(c)) == 0 : is_other(f, i);
 
-        if (types && set_local(c, i, type ? type : "", e) < 0)
+        if (types && !on && strcmp(type, "full_attention") != 0)
+            return err_set(e, EX_INPUT,
+                "layer_types: \"%.60s\" is not supported (full_attention, %s)",
+                type, other_type(c));
+        if (types && !delta && check_local(c, i, on, e) < 0)
             return -1;
-        if (!types && c->window > 0)
-            config_set_local(c, i,
-                windows == WINDOW_EVERY
-                    ? (i + 1) % f->every != 0
-                    : windows == WINDOW_ALL || i >= f->window_from);
+        config_bit_set(delta ? c->linear : c->local, i, on);
     }
     return 0;
 }
@@ -189,8 +204,8 @@ read_filled(struct config_file *f, const json_t *j, struct err *e)
         return -1;
     fields_heads(&f->c);
     return mla_from_json(f, e) < 0 || config_read_rope(f, j, e) < 0 ||
-            mla_check_rope(&f->c, j, e) < 0 || read_windows(f, j, e) < 0 ||
-            experts_from_json(f, j, e) < 0 || delta_from_json(f, j, e) < 0 ||
+            mla_check_rope(&f->c, j, e) < 0 || read_types(f, j, e) < 0 ||
+            experts_from_json(f, j, e) < 0 || delta_check(&f->c, e) < 0 ||
             read_eos(&f->c, j, e) < 0
         ? -1
         : 0;
@@ -240,7 +255,7 @@ listed(struct block_shape *b, int list)
 struct block_shape
 config_whole_block(const struct config *c, size_t i)
 {
-    const int mixture = c->router.n > 0 && !(c->dense[i / 8] >> i % 8 & 1);
+    const int mixture = c->router.n > 0 && !config_bit(c->dense, i);
 
     const size_t linear = (size_t)config_linear(c, i);
 
@@ -329,40 +344,48 @@ config_load(struct config *c, struct block_shape **b, const char *path,
     return 0;
 }
 
+int
+config_bit(const unsigned char *bits, size_t i)
+{
+    return bits[i / 8] >> i % 8 & 1;
+}
+
+void
+config_bit_set(unsigned char *bits, size_t i, int on)
+{
+    const int bit = 1 << i % 8;
+
+    bits[i / 8] = (unsigned char)(on ? bits[i / 8] | bit : bits[i / 8] & ~bit);
+}
+
 size_t
 config_window(const struct config *c, size_t i)
 {
-    return c->local[i / 8] >> i % 8 & 1 ? c->window : 0;
+    return config_bit(c->local, i) ? c->window : 0;
 }
 
 void
 config_set_local(struct config *c, size_t i, int local)
 {
-    const int bit = 1 << i % 8;
-
-    c->local[i / 8] =
-        (unsigned char)(local ? c->local[i / 8] | bit : c->local[i / 8] & ~bit);
+    config_bit_set(c->local, i, local);
 }
 
 int
 config_rope(const struct config *c, size_t i)
 {
-    return !(c->no_rope[i / 8] >> i % 8 & 1);
+    return !config_bit(c->no_rope, i);
 }
 
 void
 config_set_rope(struct config *c, size_t i, int rope)
 {
-    const int bit = 1 << i % 8;
-
-    c->no_rope[i / 8] = (unsigned char)(rope ? c->no_rope[i / 8] & ~bit
-                                             : c->no_rope[i / 8] | bit);
+    config_bit_set(c->no_rope, i, !rope);
 }
 
 int
 config_linear(const struct config *c, size_t i)
 {
-    return c->linear[i / 8] >> i % 8 & 1;
+    return config_bit(c->linear, i);
 }
 
 size_t
@@ -464,14 +487,15 @@ config_bias_json(const struct config *c)
 }
 
 json_t *
-window_types_json(const struct config *c)
+config_layers_json(const struct config *c)
 {
     json_t *types = json_array();
 
     for (size_t i = 0; i < c->L; i++)
         json_array_append_new(types,
-            json_string(
-                config_window(c, i) ? "sliding_attention" : "full_attention"));
+            json_string(config_window(c, i) || config_linear(c, i)
+                    ? other_type(c)
+                    : "full_attention"));
     return types;
 }
 

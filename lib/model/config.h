@@ -146,6 +146,9 @@ int config_check(const struct config *c, struct err *e);
  * Where a list is missing, b has the values of config_whole_block. */
 int config_blocks(const struct config *c, const json_t *j,
     struct block_shape *b, struct err *e);
+/* The bit of block i in one of the sets of config, such as `local`. */
+int config_bit(const unsigned char *bits, size_t i);
+void config_bit_set(unsigned char *bits, size_t i, int on);
 /* Tokens that a token attends to in block i; 0: all before it. */
 size_t config_window(const struct config *c, size_t i);
 /* The shape of block i of a model that was not cut. */

@@ -4,9 +4,7 @@
 #include "format/json.h"
 #include "model/config_keys.h"
 #include "model/config_rope.h"
-#include "model/delta_config.h"
 #include "model/experts_config.h"
-#include "model/gguf_keys.h"
 #include "model/mla.h"
 
 #include <stdio.h>
@@ -14,12 +12,12 @@
 #include <string.h>
 
 #define MOST_WIDTH (1 << 20)
-#define MOST_TOKENS 2147483648.0
+#define MOST_T 2147483648.0
 
 /* config.json is written in the order of the rows. */
 static const struct field rows[] = {
     { "architectures", NULL, ALL, .make = config_class_json,
-        .how = FIELD_UNREAD },
+        .how = WRITE_ONLY },
     { "model_type", NULL, ALL, .make = config_type_json },
     { "vocab_size", "vocab_size", ALL, SIZE(c.V, 1, 1 << 24), .turn = -2 },
     { "hidden_size", "embedding_length", ALL, SIZE(c.d, 1, MOST_WIDTH),
@@ -31,25 +29,25 @@ static const struct field rows[] = {
     { "num_attention_heads", "attention.head_count", ALL, SIZE(c.H, 1, 4096),
         .need = ALL },
     { "num_key_value_heads", "attention.head_count_kv", ALL,
-        SIZE(c.KV, 1, 4096), .how = FIELD_NULL },
+        SIZE(c.KV, 1, 4096), .how = NULLABLE },
     { "head_dim", "attention.key_length", ALL, SIZE(c.D, 1, 65536),
-        .how = FIELD_NULL },
+        .how = NULLABLE },
     { NULL, "attention.value_length", ALL, SIZE(value, 1, 65536) },
     { NULL, "rope.dimension_count", ALL, SIZE(rotary, 1, 65536),
         .need = PARTIAL | DEEPSEEK },
     { "max_position_embeddings", "context_length", ALL,
-        SIZE(c.max_pos, 1, MOST_TOKENS), .need = ALL, .turn = -2 },
+        SIZE(c.max_pos, 1, MOST_T), .need = ALL, .turn = -2 },
 
     { "hidden_activation", NULL, GEMMA, CONSTANT("\"gelu_pytorch_tanh\"") },
     { "query_pre_attn_scalar", NULL, GEMMA, SIZE(c.attn_scalar, 1, 65536) },
     { "attn_logit_softcapping", "attn_logit_softcapping", FAMILY_GEMMA2,
-        REAL(c.attn_cap, 1e-9, 1e9), .how = FIELD_NULL | FIELD_ASSUMED,
+        REAL(c.attn_cap, 1e-9, 1e9), .how = NULLABLE | ASSUMED,
         .turn = TURN_SCALES },
     { "final_logit_softcapping", "final_logit_softcapping", FAMILY_GEMMA2,
-        REAL(c.final_cap, 1e-9, 1e9), .how = FIELD_NULL | FIELD_ASSUMED,
+        REAL(c.final_cap, 1e-9, 1e9), .how = NULLABLE | ASSUMED,
         .turn = TURN_SCALES },
     { "rope_local_base_freq", "rope.freq_base_swa", FAMILY_GEMMA3,
-        REAL(c.theta_local, 1, 1e12), .how = FIELD_BASE, .turn = TURN_WINDOWS },
+        REAL(c.theta_local, 1, 1e12), .how = BY_HAND, .turn = TURN_WINDOWS },
     { NULL, "rope.freq_base_swa", FAMILY_OLMO3, REAL(c.theta_local, 1, 1e12),
         .turn = TURN_WINDOWS },
     { "rope_parameters", NULL, FAMILY_GEMMA3, .make = rope_parameters_json },
@@ -59,7 +57,7 @@ static const struct field rows[] = {
     { "rope_theta", "rope.freq_base", ALL, REAL(c.theta, 1, 1e12),
         .need = FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
             FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_GPT_OSS,
-        .how = FIELD_BASE },
+        .how = BY_HAND },
     { "rope_parameters", NULL, ALL, .make = rope_parameters_json },
     { "rope_scaling", NULL, ALL, .make = rope_scaling_json },
     { "original_max_position_embeddings", NULL, FAMILY_PHI3,
@@ -70,7 +68,7 @@ static const struct field rows[] = {
     { "partial_rotary_factor", NULL, BUT(PARTIAL), .only = "1" },
     { "no_rope_layers", NULL, FAMILY_SMOLLM3, .make = no_rope_json },
     { "no_rope_layer_interval", NULL, FAMILY_SMOLLM3,
-        SIZE(rope_every, 1, CONFIG_LAYERS), .how = FIELD_UNWRITTEN },
+        SIZE(rope_every, 1, CONFIG_LAYERS), .how = READ_ONLY },
     { "attention_multiplier", "attention.scale", FAMILY_GRANITE,
         REAL(c.attn_scale, 1e-9, 1e9), .need = FAMILY_GRANITE,
         .turn = TURN_SCALES },
@@ -90,29 +88,28 @@ static const struct field rows[] = {
     /* which blocks have a window */
     { "sliding_window", NULL,
         MISTRALS | QWEN | WINDOWED | FAMILY_PHI3 | FAMILY_MIXTRAL,
-        SIZE(window, 0, MOST_TOKENS), .how = FIELD_NULL },
+        SIZE(window, 0, MOST_T), .how = NULLABLE },
     { "sliding_window", NULL, FAMILY_SMOLLM3 | QWEN_MOE,
-        SIZE(window, 0, MOST_TOKENS), .how = FIELD_NULL | FIELD_UNWRITTEN },
+        SIZE(window, 0, MOST_T), .how = NULLABLE | READ_ONLY },
     { NULL, "attention.sliding_window", FAMILY_GEMMA2 | FAMILY_GPT_OSS,
-        SIZE(window, 1, MOST_TOKENS), .need = FAMILY_GPT_OSS,
-        .turn = TURN_WINDOWS },
+        SIZE(window, 1, MOST_T), .need = FAMILY_GPT_OSS, .turn = TURN_WINDOWS },
     { NULL, "attention.sliding_window",
-        FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_PHI3,
-        SIZE(window, 0, MOST_TOKENS), .turn = TURN_WINDOWS },
+        FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_PHI3, SIZE(window, 0, MOST_T),
+        .turn = TURN_WINDOWS },
     { NULL, "attention.sliding_window", BUT(WINDOWED | FAMILY_PHI3),
         .only = "0" },
     { NULL, "attention.sliding_window_pattern", WINDOWED, KNOWN },
-    { "sliding_window_size", NULL, GEMMA, SIZE(window_again, 0, MOST_TOKENS),
-        .how = FIELD_UNWRITTEN },
+    { "sliding_window_size", NULL, GEMMA, SIZE(window_again, 0, MOST_T),
+        .how = READ_ONLY },
     { "_sliding_window_pattern", NULL, FAMILY_GEMMA3,
-        SIZE(every, 1, CONFIG_LAYERS), .how = FIELD_UNWRITTEN },
+        SIZE(every, 1, CONFIG_LAYERS), .how = READ_ONLY },
     { "sliding_window_pattern", NULL, FAMILY_GEMMA3,
-        SIZE(every, 1, CONFIG_LAYERS), .how = FIELD_UNWRITTEN },
+        SIZE(every, 1, CONFIG_LAYERS), .how = READ_ONLY },
     { "use_sliding_window", NULL, QWEN, BOOL(windowed) },
     { "max_window_layers", NULL, QWEN, SIZE(window_from, 0, CONFIG_LAYERS),
-        .how = FIELD_UNWRITTEN },
+        .how = READ_ONLY },
     { "max_window_layers", NULL, FAMILY_QWEN2_MOE, KNOWN },
-    { "layer_types", NULL, QWEN | WINDOWED, .make = window_types_json },
+    { "layer_types", NULL, QWEN | WINDOWED, .make = config_layers_json },
     { "layer_types", NULL, MISTRALS | FAMILY_QWEN2_MOE | FAMILY_SMOLLM3,
         KNOWN },
 
@@ -145,9 +142,9 @@ static const struct field rows[] = {
     { "first_k_dense_replace", "leading_dense_block_count", DEEPSEEK,
         SIZE(first, 0, CONFIG_LAYERS) },
     { NULL, "expert_gating_func", FAMILY_DEEPSEEK_V3, .only = "2", /* sigmoid */
-        .how = FIELD_PUT, .turn = 1 },
+        .how = PUT_ONLY, .turn = 1 },
     { NULL, "expert_gating_func", FAMILY_DEEPSEEK_V2, .only = "1", /* softmax */
-        .how = FIELD_PUT, .turn = 1 },
+        .how = PUT_ONLY, .turn = 1 },
     { NULL, "expert_gating_func", MIXTURES, .only = "1" },
     { "routed_scaling_factor", "expert_weights_scale", DEEPSEEK,
         REAL(c.router.scale, 1e-6, 1e6), .need = FAMILY_DEEPSEEK_V3,
@@ -157,12 +154,12 @@ static const struct field rows[] = {
     { NULL, "expert_weights_norm", FAMILY_DEEPSEEK_V2, BOOL(c.router.renorm),
         .turn = 2 },
     { "scoring_func", NULL, FAMILY_DEEPSEEK_V2, .only = "\"softmax\"",
-        .how = FIELD_PUT },
+        .how = PUT_ONLY },
     { "scoring_func", NULL, FAMILY_DEEPSEEK_V3, .only = "\"sigmoid\"",
-        .how = FIELD_PUT },
+        .how = PUT_ONLY },
     { "topk_method", NULL, FAMILY_DEEPSEEK_V2, .make = router_method_json },
     { "topk_method", NULL, FAMILY_DEEPSEEK_V3, .only = "\"noaux_tc\"",
-        .how = FIELD_PUT },
+        .how = PUT_ONLY },
     { "n_group", "expert_group_count", FAMILY_DEEPSEEK_V3,
         SIZE(c.router.groups, 1, ROUTER_EXPERTS), .need = ALL, .turn = 2 },
     { "topk_group", "expert_group_used_count", FAMILY_DEEPSEEK_V3,
@@ -173,9 +170,9 @@ static const struct field rows[] = {
     { "topk_group", NULL, FAMILY_DEEPSEEK_V2,
         SIZE(c.router.keep, 0, ROUTER_EXPERTS) },
     { NULL, "expert_group_count", FAMILY_DEEPSEEK_V2,
-        SIZE(c.router.groups, 1, ROUTER_EXPERTS), .how = FIELD_UNWRITTEN },
+        SIZE(c.router.groups, 1, ROUTER_EXPERTS), .how = READ_ONLY },
     { NULL, "expert_group_used_count", FAMILY_DEEPSEEK_V2,
-        SIZE(c.router.keep, 1, ROUTER_EXPERTS), .how = FIELD_UNWRITTEN },
+        SIZE(c.router.keep, 1, ROUTER_EXPERTS), .how = READ_ONLY },
     { "moe_layer_freq", NULL, DEEPSEEK, .only = "1" },
     { "num_nextn_predict_layers", NULL, DEEPSEEK, CONSTANT("0") },
     { NULL, "nextn_predict_layers", DEEPSEEK, .only = "0" },
@@ -193,21 +190,21 @@ static const struct field rows[] = {
         .need = ALL },
     { "linear_conv_kernel_dim", "ssm.conv_kernel", FAMILY_QWEN3_5,
         SIZE(c.delta.conv, 1, DELTA_MOST_TAPS), .need = ALL },
-    { "layer_types", NULL, FAMILY_QWEN3_5, .make = delta_types_json },
+    { "layer_types", NULL, FAMILY_QWEN3_5, .make = config_layers_json },
     { "full_attention_interval", NULL, FAMILY_QWEN3_5,
-        SIZE(interval, 1, CONFIG_LAYERS), .how = FIELD_UNWRITTEN },
+        SIZE(interval, 1, CONFIG_LAYERS), .how = READ_ONLY },
     { NULL, "full_attention_interval", FAMILY_QWEN3_5,
         SIZE(interval, 1, CONFIG_LAYERS) },
     { NULL, "attention.recurrent_layers", FAMILY_QWEN3_5, KNOWN },
     /* in text all sections of a head have the same position */
     { NULL, "rope.dimension_sections", FAMILY_QWEN3_5, KNOWN },
     { NULL, "nextn_predict_layers", FAMILY_QWEN3_5,
-        SIZE(next, 0, CONFIG_LAYERS), .how = FIELD_UNWRITTEN },
+        SIZE(next, 0, CONFIG_LAYERS), .how = READ_ONLY },
     { "attn_output_gate", NULL, FAMILY_QWEN3_5, .only = "true" },
 
     /* latent attention */
     { "q_lora_rank", "attention.q_lora_rank", DEEPSEEK,
-        SIZE(c.mla.q_rank, 1, MOST_WIDTH), .how = FIELD_NULL, .turn = 3 },
+        SIZE(c.mla.q_rank, 1, MOST_WIDTH), .how = NULLABLE, .turn = 3 },
     { "kv_lora_rank", "attention.kv_lora_rank", DEEPSEEK,
         SIZE(c.mla.kv_rank, 1, MOST_WIDTH), .need = ALL, .turn = 2 },
     { "qk_nope_head_dim", NULL, DEEPSEEK, SIZE(c.mla.nope, 1, 4096) },
@@ -215,23 +212,24 @@ static const struct field rows[] = {
     { "qk_head_dim", NULL, DEEPSEEK, KNOWN }, /* sum of the two before */
     { "v_head_dim", NULL, DEEPSEEK, SIZE(c.mla.v, 1, 4096) },
     { "head_dim", NULL, DEEPSEEK, SIZE(c.mla.rope, 2, 4096),
-        .how = FIELD_UNREAD },
+        .how = WRITE_ONLY },
     { "rope_interleave", NULL, FAMILY_DEEPSEEK_V3, BOOL(pairs) },
     { NULL, "attention.key_length_mla", DEEPSEEK, SIZE(key_mla, 1, 65536),
-        .how = FIELD_UNWRITTEN },
+        .how = READ_ONLY },
     { NULL, "attention.value_length_mla", DEEPSEEK, SIZE(value_mla, 1, 65536),
-        .how = FIELD_UNWRITTEN },
+        .how = READ_ONLY },
 
     { "attention_bias", NULL, ALL, .make = config_bias_json,
-        .how = FIELD_UNREAD },
+        .how = WRITE_ONLY },
     { "attention_dropout", NULL, ALL, CONSTANT("0.0") },
     { "mlp_bias", NULL, ALL, CONSTANT("false") },
     { "tie_word_embeddings", NULL, ALL, BOOL(c.tied) },
     { "initializer_range", NULL, ALL, REAL(c.init_range, 0, 100) },
     { "use_cache", NULL, ALL, CONSTANT("true") },
-    { "bos_token_id", NULL, ALL, ID(c.bos) },
-    { "eos_token_id", NULL, ALL, .make = config_eos_json, .how = FIELD_NULL },
-    { "pad_token_id", NULL, ALL, ID(c.pad) },
+    { "bos_token_id", "tokenizer.ggml.bos_token_id", ALL, ID(c.bos) },
+    { "eos_token_id", NULL, ALL, .make = config_eos_json, .how = NULLABLE },
+    { NULL, "tokenizer.ggml.eos_token_id", ALL, ID(c.eos[0]) },
+    { "pad_token_id", "tokenizer.ggml.padding_token_id", ALL, ID(c.pad) },
     { "retort", NULL, ALL, KNOWN },
     { "quantization_config", NULL, ALL, KNOWN },
 
@@ -342,19 +340,19 @@ fields_from_json(const struct field_table *t, struct config_file *f,
         char path[120];
         int k = 1;
 
-        if (!is_json(r, &f->c) || r->how & (FIELD_UNREAD | FIELD_BASE))
+        if (!is_json(r, &f->c) || r->how & (WRITE_ONLY | BY_HAND))
             continue;
         snprintf(path, sizeof path, "%s%s%s", at, *at ? "." : "", r->json);
         switch (r->type) {
-        case FIELD_NONE: break;
-        case FIELD_SIZE:
+        case IS_NONE: break;
+        case IS_SIZE:
             k = js_size(j, path, (size_t)r->low, (size_t)r->high, to, e);
             break;
-        case FIELD_REAL: k = js_real(j, path, r->low, r->high, to, e); break;
-        case FIELD_BOOL: k = js_bool(j, path, to, e); break;
-        case FIELD_ID: k = id_from_json(j, path, to, e); break;
+        case IS_REAL: k = js_real(j, path, r->low, r->high, to, e); break;
+        case IS_BOOL: k = js_bool(j, path, to, e); break;
+        case IS_ID: k = id_from_json(j, path, to, e); break;
         }
-        if (k == 0 && r->how & FIELD_NEED)
+        if (k == 0 && r->how & NEEDED)
             return err_set(e, EX_INPUT, "%s: is missing", path);
         if (k < 0)
             return -1;
@@ -369,17 +367,16 @@ number_json(const struct config_file *f, const struct field *r)
     const void *at = (const char *)f + r->at;
 
     switch (r->type) {
-    case FIELD_SIZE:
-        return *(const size_t *)at == 0 && r->how & FIELD_NULL
+    case IS_SIZE:
+        return *(const size_t *)at == 0 && r->how & NULLABLE
             ? NULL
             : json_integer((json_int_t) * (const size_t *)at);
-    case FIELD_REAL:
-        return *(const double *)at == 0 &&
-                r->how & (FIELD_NULL | FIELD_POSITIVE)
+    case IS_REAL:
+        return *(const double *)at == 0 && r->how & (NULLABLE | NO_ZERO)
             ? NULL
             : json_real(*(const double *)at);
-    case FIELD_BOOL: return json_boolean(*(const int *)at);
-    case FIELD_ID:
+    case IS_BOOL: return json_boolean(*(const int *)at);
+    case IS_ID:
         return *(const int64_t *)at < 0 ? NULL
                                         : json_integer(*(const int64_t *)at);
     default: return NULL;
@@ -395,12 +392,12 @@ fields_to_json(const struct field_table *t, const struct config_file *f)
         const struct field *r = &t->row[i];
         json_t *v;
 
-        if (!is_json(r, &f->c) || r->how & FIELD_UNWRITTEN)
+        if (!is_json(r, &f->c) || r->how & READ_ONLY)
             continue;
-        v = r->make              ? r->make(&f->c)
-            : r->how & FIELD_PUT ? json_loads(r->only, JSON_DECODE_ANY, NULL)
-                                 : number_json(f, r);
-        if (!v && r->how & FIELD_NULL)
+        v = r->make             ? r->make(&f->c)
+            : r->how & PUT_ONLY ? json_loads(r->only, JSON_DECODE_ANY, NULL)
+                                : number_json(f, r);
+        if (!v && r->how & NULLABLE)
             v = json_null();
         if (v)
             json_object_set_new(j, r->json, v);
@@ -409,6 +406,50 @@ fields_to_json(const struct field_table *t, const struct config_file *f)
 }
 
 /* ---- GGUF ---- */
+
+const char *
+arch_key(const struct config *c, const char *name)
+{
+    static char text[80];
+
+    if (strncmp(name, "tokenizer.", 10) == 0)
+        return name;
+    snprintf(text, sizeof text, "%s.%s", family_of(c)->gguf, name);
+    return text;
+}
+
+int
+arch_size(const struct config *c, const struct gguf *g, const char *name,
+    size_t lo, size_t hi, size_t *r, struct err *e)
+{
+    return gguf_size(g, arch_key(c, name), lo, hi, r, e);
+}
+
+int
+arch_real(const struct config *c, const struct gguf *g, const char *name,
+    double lo, double hi, double *r, struct err *e)
+{
+    return gguf_real(g, arch_key(c, name), lo, hi, r, e);
+}
+
+int
+arch_must(const struct config *c, const struct gguf *g, const char *name,
+    struct err *e)
+{
+    const char *key = arch_key(c, name);
+
+    return gguf_kv(g, key) ? 0 : err_set(e, EX_INPUT, "%s: is missing", key);
+}
+
+int
+arch_need(const struct config *c, const struct gguf *g, const char *name,
+    size_t hi, size_t *r, struct err *e)
+{
+    return arch_must(c, g, name, e) < 0 ||
+            arch_size(c, g, name, 1, hi, r, e) < 0
+        ? -1
+        : 0;
+}
 
 /* The first row of key `name` of a GGUF of c's family; NULL: there is none. */
 static const struct field *
@@ -476,6 +517,16 @@ check_gguf_keys(const struct config *c, const struct gguf *g, struct err *e)
     return missing ? arch_must(c, g, missing, e) : 0;
 }
 
+static int
+id_from_gguf(const struct gguf *g, const char *key, int64_t *id, struct err *e)
+{
+    size_t v;
+    const int k = gguf_size(g, key, 0, INT64_MAX, &v, e);
+
+    *id = k > 0 ? (int64_t)v : -1;
+    return k;
+}
+
 int
 fields_from_gguf(struct config_file *f, const struct gguf *g, struct err *e)
 {
@@ -485,20 +536,23 @@ fields_from_gguf(struct config_file *f, const struct gguf *g, struct err *e)
         return -1;
     for (size_t i = 0; i < config_fields.n; i++) {
         const struct field *r = &rows[i];
+        const char *key = r->gguf ? arch_key(c, r->gguf) : NULL;
         void *to = (char *)f + r->at;
         int k = 0;
 
-        if (!r->gguf || !is_of(r, c))
+        if (!key || !is_of(r, c))
             continue;
-        if (r->how & FIELD_ASSUMED)
+        if (r->how & ASSUMED)
             *(double *)to = config_missing(r->json, family_of(c)->bit);
-        if (r->type == FIELD_SIZE)
-            k = arch_size(c, g, r->gguf, (size_t)r->low, (size_t)r->high, to,
-                e);
-        else if (r->type == FIELD_REAL)
-            k = arch_real(c, g, r->gguf, r->low, r->high, to, e);
-        else if (r->type == FIELD_BOOL)
-            k = gguf_bool(g, arch_key(c, r->gguf), to, e);
+        switch (r->type) {
+        case IS_NONE: break;
+        case IS_SIZE:
+            k = gguf_size(g, key, (size_t)r->low, (size_t)r->high, to, e);
+            break;
+        case IS_REAL: k = gguf_real(g, key, r->low, r->high, to, e); break;
+        case IS_BOOL: k = gguf_bool(g, key, to, e); break;
+        case IS_ID: k = id_from_gguf(g, key, to, e); break;
+        }
         if (k < 0)
             return -1;
     }
@@ -513,17 +567,16 @@ fields_to_gguf(const struct config_file *f, int turn, struct gguf_out *o)
         const void *at = (const char *)f + r->at;
         const char *key = r->gguf ? arch_key(&f->c, r->gguf) : NULL;
 
-        if (!key || !is_of(r, &f->c) || r->turn != turn ||
-            r->how & FIELD_UNWRITTEN)
+        if (!key || !is_of(r, &f->c) || r->turn != turn || r->how & READ_ONLY)
             continue;
-        if (r->how & FIELD_PUT)
+        if (r->how & PUT_ONLY)
             gguf_out_u32(o, key, strtoul(r->only, NULL, 10));
-        else if (r->type == FIELD_SIZE &&
-            (*(const size_t *)at > 0 || !(r->how & FIELD_NULL)))
+        else if (r->type == IS_SIZE &&
+            (*(const size_t *)at > 0 || !(r->how & NULLABLE)))
             gguf_out_u32(o, key, *(const size_t *)at);
-        else if (r->type == FIELD_REAL)
+        else if (r->type == IS_REAL)
             gguf_out_f32(o, key, *(const double *)at);
-        else if (r->type == FIELD_BOOL)
+        else if (r->type == IS_BOOL)
             gguf_out_bool(o, key, *(const int *)at);
     }
 }
@@ -537,7 +590,7 @@ fields_null(const struct config *c)
     for (size_t i = 0; i < config_fields.n; i++) {
         const void *at = (const char *)&f + rows[i].at;
 
-        if (is_of(&rows[i], c) && rows[i].how & FIELD_ASSUMED &&
+        if (is_of(&rows[i], c) && rows[i].how & ASSUMED &&
             *(const double *)at == 0)
             return rows[i].json;
     }

@@ -48,11 +48,11 @@ struct config_file {
 };
 
 enum field_type {
-    FIELD_NONE, /* the row has no number: functions read and write the key */
-    FIELD_SIZE,
-    FIELD_REAL,
-    FIELD_BOOL,
-    FIELD_ID /* of a token; -1, in config.json null: none */
+    IS_NONE, /* the row has no number: functions read and write the key */
+    IS_SIZE,
+    IS_REAL,
+    IS_BOOL,
+    IS_ID /* of a token; -1, in config.json null: none */
 };
 
 /* Exceptions in reading and writing.
@@ -67,14 +67,14 @@ enum field_type {
  *   NEED       config.json must have the key
  *   POSITIVE   config.json: 0 is not written */
 enum {
-    FIELD_UNREAD = 1,
-    FIELD_UNWRITTEN = 2,
-    FIELD_NULL = 4,
-    FIELD_ASSUMED = 8,
-    FIELD_PUT = 16,
-    FIELD_BASE = 32,
-    FIELD_NEED = 64,
-    FIELD_POSITIVE = 128
+    WRITE_ONLY = 1,
+    READ_ONLY = 2,
+    NULLABLE = 4,
+    ASSUMED = 8,
+    PUT_ONLY = 16,
+    BY_HAND = 32,
+    NEEDED = 64,
+    NO_ZERO = 128
 };
 
 /* A row of the table.  A file has the keys of all rows of its family.  Of
@@ -82,7 +82,7 @@ enum {
  * accepted. */
 struct field {
     const char *json;  /* key of config.json; NULL: there is none */
-    const char *gguf;  /* key of a GGUF after "ARCHITECTURE."; NULL: none */
+    const char *gguf;  /* key of a GGUF, for arch_key; NULL: there is none */
     unsigned families; /* FAMILY_* */
     unsigned kinds;    /* KIND of each kind of RoPE that has the key; 0: all */
     enum field_type type;
@@ -90,11 +90,11 @@ struct field {
     double low, high; /* limits of a size or a real */
     unsigned need;    /* families whose GGUF must have the key, because the
                        * value that llama.cpp assumes is wrong for them */
-    int how;          /* FIELD_UNREAD, ... */
+    int how;          /* WRITE_ONLY, ... */
     int turn;         /* keys of a GGUF are written by turn, then by row */
     const char *only; /* JSON text of the one value implemented; NULL: any */
     /* makes the value for config.json; where it gives NULL, null is written if
-     * `how` has FIELD_NULL, else the key is left out */
+     * `how` has NULLABLE, else the key is left out */
     json_t *(*make)(const struct config *c);
 };
 /* Turns: from FIRST to LAST, which is that of llama.cpp's converter; of factors
@@ -102,15 +102,15 @@ struct field {
 enum { TURN_FIRST = -2, TURN_LAST = 3, TURN_SCALES, TURN_WINDOWS };
 
 #define KIND(k) (1u << ROPE_##k)
-#define SIZE(m, l, h) NUMBER(FIELD_SIZE, m), .low = (l), .high = (h)
-#define REAL(m, l, h) NUMBER(FIELD_REAL, m), .low = (l), .high = (h)
-#define BOOL(m) NUMBER(FIELD_BOOL, m)
-#define ID(m) NUMBER(FIELD_ID, m), .how = FIELD_NULL
+#define SIZE(m, l, h) NUMBER(IS_SIZE, m), .low = (l), .high = (h)
+#define REAL(m, l, h) NUMBER(IS_REAL, m), .low = (l), .high = (h)
+#define BOOL(m) NUMBER(IS_BOOL, m)
+#define ID(m) NUMBER(IS_ID, m), .how = NULLABLE
 #define NUMBER(t, m) .type = (t), .at = offsetof(struct config_file, m)
 /* a key that functions read and write, or that changes nothing */
-#define KNOWN .type = FIELD_NONE
+#define KNOWN .type = IS_NONE
 /* a value of config.json that is written whatever is read */
-#define CONSTANT(text) .only = (text), .how = FIELD_UNREAD | FIELD_PUT
+#define CONSTANT(text) .only = (text), .how = WRITE_ONLY | PUT_ONLY
 
 /* The keys of an object of config.json. */
 struct field_table {
@@ -121,11 +121,27 @@ struct field_table {
  * rope_fields: of rope_parameters and rope_scaling. */
 extern const struct field_table config_fields, rope_fields;
 
+/* The key ARCHITECTURE.NAME, such as "llama.NAME", for a model of c's family, or
+ * NAME of the tokenizer; valid until the next call. */
+const char *arch_key(const struct config *c, const char *name);
+/* gguf_size and gguf_real of the key ARCHITECTURE.NAME. */
+int arch_size(const struct config *c, const struct gguf *g, const char *name,
+    size_t lo, size_t hi, size_t *r, struct err *e);
+int arch_real(const struct config *c, const struct gguf *g, const char *name,
+    double lo, double hi, double *r, struct err *e);
+/* Check that the key ARCHITECTURE.NAME is there.  -1 and *e: it is missing. */
+int arch_must(const struct config *c, const struct gguf *g, const char *name,
+    struct err *e);
+/* Read a size from 1 to hi, which must be there; -1 and *e: the key is missing
+ * or has another value. */
+int arch_need(const struct config *c, const struct gguf *g, const char *name,
+    size_t hi, size_t *r, struct err *e);
+
 /* Values of keys that config.c makes. */
 json_t *config_class_json(const struct config *c);
 json_t *config_type_json(const struct config *c);
 json_t *config_bias_json(const struct config *c);
-json_t *window_types_json(const struct config *c);
+json_t *config_layers_json(const struct config *c);
 
 /* Set *f to what holds before a file of c's family is read. */
 void config_file_init(struct config_file *f, const struct config *c);

@@ -67,7 +67,7 @@ static int
 is_read(const struct field *r, const char *name, unsigned families)
 {
     return r->json && strcmp(r->json, name) == 0 && r->families & families &&
-        !(r->how & FIELD_UNREAD);
+        !(r->how & WRITE_ONLY);
 }
 
 /* Is the name in a list of n? */
@@ -202,7 +202,7 @@ null_is_value(const char *name)
 {
     for (size_t i = 0; i < config_fields.n; i++)
         if (is_read(&config_fields.row[i], name, ALL) &&
-            config_fields.row[i].how & FIELD_NULL)
+            config_fields.row[i].how & NULLABLE)
             return 1;
     return 0;
 }

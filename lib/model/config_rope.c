@@ -337,21 +337,20 @@ orig_json(const struct config *c)
 }
 
 static const struct field rows[] = {
-    { "rope_theta", NULL, ALL, REAL(c.theta, 0, 1e12), .how = FIELD_BASE },
+    { "rope_theta", NULL, ALL, REAL(c.theta, 0, 1e12), .how = BY_HAND },
     { "rope_type", NULL, ALL, .make = kind_json },
     { "type", NULL, ALL, KNOWN },
     { "partial_rotary_factor", NULL, PARTIAL, .make = turned_json },
     { "partial_rotary_factor", NULL, BUT(PARTIAL), .only = "1" },
     { "factor", NULL, ALL, REAL(c.rope_factor, 1, 1e6),
-        .kinds = KIND(LINEAR) | KIND(LLAMA3) | KIND(DYNAMIC),
-        .how = FIELD_NEED },
+        .kinds = KIND(LINEAR) | KIND(LLAMA3) | KIND(DYNAMIC), .how = NEEDED },
     { "factor", NULL, ALL, REAL(c.rope_factor, 1, 1e6), .kinds = KIND(YARN) },
     { "factor", NULL, ALL, REAL(c.rope_factor, 1e-3, 1e6),
-        .kinds = KIND(LONGROPE), .how = FIELD_POSITIVE },
+        .kinds = KIND(LONGROPE), .how = NO_ZERO },
     { "low_freq_factor", NULL, ALL, REAL(c.rope_low, 1e-3, 1e6),
-        .kinds = KIND(LLAMA3), .how = FIELD_NEED },
+        .kinds = KIND(LLAMA3), .how = NEEDED },
     { "high_freq_factor", NULL, ALL, REAL(c.rope_high, 1e-3, 1e6),
-        .kinds = KIND(LLAMA3), .how = FIELD_NEED },
+        .kinds = KIND(LLAMA3), .how = NEEDED },
     { "beta_fast", NULL, ALL, REAL(c.rope_high, 1e-3, 1e6),
         .kinds = KIND(YARN) },
     { "beta_slow", NULL, ALL, REAL(c.rope_low, 1e-3, 1e6),
@@ -361,9 +360,9 @@ static const struct field rows[] = {
     { "truncate", NULL, FAMILY_OLMO3, .only = "true" }, /* transformers looks
                                                          * elsewhere */
     { "mscale", NULL, ALL, REAL(c.rope_mscale, 0, 100), .kinds = KIND(YARN),
-        .how = FIELD_POSITIVE },
+        .how = NO_ZERO },
     { "mscale_all_dim", NULL, ALL, REAL(c.rope_mscale_all, 0, 100),
-        .kinds = KIND(YARN), .how = FIELD_POSITIVE },
+        .kinds = KIND(YARN), .how = NO_ZERO },
     { "short_factor", NULL, ALL, .kinds = KIND(LONGROPE), .make = near_json },
     { "long_factor", NULL, ALL, .kinds = KIND(LONGROPE), .make = far_json },
     { "attention_factor", NULL, ALL, REAL(c.rope_scale, 1e-3, 1e3),

@@ -2,9 +2,7 @@
 #include "model/delta_config.h"
 
 #include "base/mem.h"
-#include "format/json.h"
 #include "model/config_fields.h"
-#include "model/gguf_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,16 +22,11 @@ delta_mixed(const struct config *c)
     return 2 * s->keys * s->dk + s->values * s->dv;
 }
 
-static void
-set_linear(struct config *c, size_t i)
+int
+delta_check(const struct config *c, struct err *e)
 {
-    c->linear[i / 8] |= (unsigned char)(1u << i % 8);
-}
-
-/* Check that the sizes go together. */
-static int
-check_delta(const struct config *c, struct err *e)
-{
+    if (!config_has_delta(c))
+        return 0;
     if (c->delta.values % c->delta.keys != 0)
         return err_set(e, EX_INPUT,
             "linear_num_value_heads: %zu is no multiple of %zu key heads",
@@ -44,46 +37,6 @@ check_delta(const struct config *c, struct err *e)
             "numbers, more than %d",
             c->delta.values, delta_mixed(c), 1 << 20);
     return 0;
-}
-
-int
-delta_from_json(struct config_file *f, const json_t *j, struct err *e)
-{
-    struct config *c = &f->c;
-    const json_t *types = js_get(j, "layer_types");
-
-    if (!config_has_delta(c))
-        return 0;
-    if (types && (!json_is_array(types) || json_array_size(types) != c->L))
-        return err_set(e, EX_INPUT, "layer_types: is no list of %zu", c->L);
-    for (size_t i = 0; i < c->L; i++) {
-        const char *type = json_string_value(json_array_get(types, i));
-        const int linear = types && type != NULL
-            ? strcmp(type, "linear_attention") == 0
-            : (i + 1) % f->interval != 0;
-
-        if (types && !linear &&
-            (type == NULL || strcmp(type, "full_attention") != 0))
-            return err_set(e, EX_INPUT,
-                "layer_types: \"%.60s\" is not supported (full_attention, "
-                "linear_attention)",
-                type ? type : "");
-        if (linear)
-            set_linear(c, i);
-    }
-    return check_delta(c, e);
-}
-
-json_t *
-delta_types_json(const struct config *c)
-{
-    json_t *types = json_array();
-
-    for (size_t i = 0; i < c->L; i++)
-        json_array_append_new(types,
-            json_string(
-                config_linear(c, i) ? "linear_attention" : "full_attention"));
-    return types;
 }
 
 static int
@@ -97,8 +50,8 @@ read_gguf_layers(struct config_file *f, const struct gguf *g, struct err *e)
         (v->type != GGUF_ARRAY || gguf_type_size(v->elem) == 0 || v->n < c->L))
         return err_set(e, EX_INPUT, "%s: is no list of %zu", name, c->L);
     for (size_t i = 0; i < c->L; i++)
-        if (v ? gguf_int(v, i) != 0 : (i + 1) % f->interval != 0)
-            set_linear(c, i);
+        config_bit_set(c->linear, i,
+            v ? gguf_int(v, i) != 0 : (i + 1) % f->interval != 0);
     return 0;
 }
 
@@ -119,7 +72,7 @@ delta_from_gguf(struct config_file *f, const struct gguf *g, struct err *e)
             arch_key(c, "ssm.inner_size"), f->inner, s->values);
     s->tiled = s->keys < s->values && s->keys > 1;
     c->L -= f->next;
-    return read_gguf_layers(f, g, e) < 0 ? -1 : check_delta(c, e);
+    return read_gguf_layers(f, g, e) < 0 ? -1 : delta_check(c, e);
 }
 
 void

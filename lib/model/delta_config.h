@@ -15,12 +15,11 @@ int config_has_delta(const struct config *c);
 /* Numbers that the convolution of a block mixes: C. */
 size_t delta_mixed(const struct config *c);
 
-/* What follows from the rule's fields and lists of config.json; nothing if the
- * family has no blocks with the rule.  -1 and *e: a size is wrong. */
-int delta_from_json(struct config_file *f, const json_t *j, struct err *e);
-/* The value of layer_types. */
-json_t *delta_types_json(const struct config *c);
-/* The same of a GGUF; layers that predict further tokens are taken from L. */
+/* Check that the rule's sizes go together; nothing if c has no rule. */
+int delta_check(const struct config *c, struct err *e);
+/* What follows from the rule's fields of a GGUF, and from its list of blocks;
+ * layers that predict further tokens are taken from L.  -1 and *e: a size is
+ * wrong. */
 int delta_from_gguf(struct config_file *f, const struct gguf *g, struct err *e);
 /* Put the lists of a GGUF. */
 void delta_to_gguf(const struct config *c, struct gguf_out *o);

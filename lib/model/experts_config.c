@@ -36,13 +36,6 @@ config_is_mixture(const struct config *c)
     return c->router.n > 0;
 }
 
-/* Mark block i as one without experts. */
-static void
-set_dense(struct config *c, size_t i)
-{
-    c->dense[i / 8] |= (unsigned char)(1u << i % 8);
-}
-
 /* Read which blocks have no experts. */
 static int
 read_dense(struct config_file *f, const json_t *j, struct err *e)
@@ -52,7 +45,7 @@ read_dense(struct config_file *f, const json_t *j, struct err *e)
 
     for (size_t i = 0; i < c->L; i++)
         if ((i + 1) % f->step != 0)
-            set_dense(c, i);
+            config_bit_set(c->dense, i, 1);
     if (list && !json_is_array(list))
         return err_set(e, EX_INPUT, "mlp_only_layers: is no list");
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -63,7 +56,7 @@ read_dense(struct config_file *f, const json_t *j, struct err *e)
             return err_set(e, EX_INPUT,
                 "mlp_only_layers: number %zu is no block", i);
         if ((size_t)n < c->L)
-            set_dense(c, (size_t)n);
+            config_bit_set(c->dense, (size_t)n, 1);
     }
     return 0;
 }
@@ -136,7 +129,7 @@ set_experts(struct config_file *f, struct err *e)
         return err_set(e, EX_INPUT, "num_experts_per_tok: is missing");
     c->shared_mlp = f->shared * c->expert_mlp;
     for (size_t i = 0; i < c->L && i < f->first; i++)
-        set_dense(c, i);
+        config_bit_set(c->dense, i, 1);
     return check_groups(c, e);
 }
 

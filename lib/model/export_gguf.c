@@ -11,7 +11,6 @@
 #include "model/experts_config.h"
 #include "model/family.h"
 #include "model/forward_impl.h"
-#include "model/gguf_keys.h"
 #include "model/gguf_rope.h"
 #include "model/mla.h"
 #include "model/mla_config.h"

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "kern/rope.h"
 #include "model/config_rope.h"
-#include "model/gguf_keys.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "model/mla_config.h"
 
 #include "format/json.h"
-#include "model/gguf_keys.h"
 #include "model/mla.h"
 
 enum { HEAD_MOST = 4096 };

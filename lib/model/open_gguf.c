@@ -8,7 +8,6 @@
 #include "model/config_keys.h"
 #include "model/delta_config.h"
 #include "model/experts_config.h"
-#include "model/gguf_keys.h"
 #include "model/gguf_rope.h"
 #include "model/mla.h"
 #include "model/mla_config.h"
@@ -34,17 +33,6 @@ set_gguf_sizes(struct config_file *f, size_t V, struct err *e)
         return err_set(e, EX_INPUT, "%s: %zu is not the head size %zu",
             arch_key(c, "attention.value_length"), f->value, c->D);
     return 0;
-}
-
-static int
-read_gguf_id(const struct gguf *g, const char *key, size_t V, int64_t *id,
-    struct err *e)
-{
-    size_t v;
-    int r = gguf_size(g, key, 0, V - 1, &v, e);
-
-    *id = r > 0 ? (int64_t)v : -1;
-    return r < 0 ? -1 : 0;
 }
 
 /* Read which blocks have a window.  The value of the key is a list with a bool
@@ -153,12 +141,6 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
         rope_from_gguf(&f, g, e) < 0 || set_gguf_windows(&f, g, e) < 0)
         return -1;
     *c = f.c;
-    if (read_gguf_id(g, "tokenizer.ggml.bos_token_id", c->V, &c->bos, e) < 0 ||
-        read_gguf_id(g, "tokenizer.ggml.eos_token_id", c->V, &c->eos[0], e) <
-            0 ||
-        read_gguf_id(g, "tokenizer.ggml.padding_token_id", c->V, &c->pad, e) <
-            0)
-        return -1;
     c->neos = c->eos[0] >= 0;
     c->tied = gguf_tensor(g, "output.weight") == NULL;
     return config_check(c, e);
