@@ -5,8 +5,10 @@
 #include "model/config_keys.h"
 #include "model/config_rope.h"
 #include "model/experts_config.h"
+#include "model/gguf_rope.h"
 #include "model/mla.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +43,9 @@ static const struct field rows[] = {
     { "hidden_activation", NULL, GEMMA, CONSTANT("\"gelu_pytorch_tanh\"") },
     { "query_pre_attn_scalar", NULL, GEMMA, SIZE(c.attn_scalar, 1, 65536) },
     { "attn_logit_softcapping", "attn_logit_softcapping", FAMILY_GEMMA2,
-        REAL(c.attn_cap, 1e-9, 1e9), .how = NULLABLE | ASSUMED,
-        .turn = TURN_SCALES },
+        CAP(c.attn_cap) },
     { "final_logit_softcapping", "final_logit_softcapping", FAMILY_GEMMA2,
-        REAL(c.final_cap, 1e-9, 1e9), .how = NULLABLE | ASSUMED,
-        .turn = TURN_SCALES },
+        CAP(c.final_cap) },
     { "rope_local_base_freq", "rope.freq_base_swa", FAMILY_GEMMA3,
         REAL(c.theta_local, 1, 1e12), .how = BY_HAND, .turn = TURN_WINDOWS },
     { NULL, "rope.freq_base_swa", FAMILY_OLMO3, REAL(c.theta_local, 1, 1e12),
@@ -70,20 +70,14 @@ static const struct field rows[] = {
     { "no_rope_layer_interval", NULL, FAMILY_SMOLLM3,
         SIZE(rope_every, 1, CONFIG_LAYERS), .how = READ_ONLY },
     { "attention_multiplier", "attention.scale", FAMILY_GRANITE,
-        REAL(c.attn_scale, 1e-9, 1e9), .need = FAMILY_GRANITE,
-        .turn = TURN_SCALES },
+        FACTOR(c.attn_scale) },
     { "embedding_multiplier", "embedding_scale", FAMILY_GRANITE,
-        REAL(c.embed_scale, 1e-9, 1e9), .need = FAMILY_GRANITE,
-        .turn = TURN_SCALES },
+        FACTOR(c.embed_scale) },
     { "residual_multiplier", "residual_scale", FAMILY_GRANITE,
-        REAL(c.residual_scale, 1e-9, 1e9), .need = FAMILY_GRANITE,
-        .turn = TURN_SCALES },
-    { "logits_scaling", "logit_scale", FAMILY_GRANITE,
-        REAL(c.logit_scale, 1e-9, 1e9), .need = FAMILY_GRANITE,
-        .turn = TURN_SCALES },
+        FACTOR(c.residual_scale) },
+    { "logits_scaling", "logit_scale", FAMILY_GRANITE, FACTOR(c.logit_scale) },
     { NULL, "attention.temperature_scale", FAMILY_MINISTRAL3,
-        REAL(c.rope_query, 0, 100), .need = FAMILY_MINISTRAL3,
-        .turn = TURN_SCALES },
+        REAL(c.rope_query, 0, 100), .need = ALL, .turn = TURN_SCALES },
 
     /* which blocks have a window */
     { "sliding_window", NULL,
@@ -245,15 +239,38 @@ static const struct field rows[] = {
     { NULL, "rope.scaling.yarn_ext_factor", ALL, .only = "1" },
     { NULL, "use_parallel_residual", ALL, .only = "0" },
 
-    /* gguf_rope.c reads and writes these */
-    { NULL, "rope.scale_linear", ALL, KNOWN },
+    /* RoPE in a GGUF */
     { NULL, "rope.scaling.type", ALL, KNOWN },
-    { NULL, "rope.scaling.factor", ALL, KNOWN },
-    { NULL, "rope.scaling.original_context_length", ALL, KNOWN },
-    { NULL, "rope.scaling.attn_factor", ALL, KNOWN },
-    { NULL, "rope.scaling.yarn_log_multiplier", ALL, KNOWN },
-    { NULL, "rope.scaling.yarn_beta_fast", ALL, KNOWN },
-    { NULL, "rope.scaling.yarn_beta_slow", ALL, KNOWN },
+    { NULL, "rope.scale_linear", ALL, REAL(factor, 0, 1e6), .how = READ_ONLY },
+    { NULL, "rope.scaling.factor", ALL, REAL(factor, 0, 1e6),
+        .how = READ_ONLY },
+    { NULL, "rope.scaling.factor", ALL, REAL(c.rope_factor, 0, 1e6),
+        .kinds = KIND(LINEAR) | KIND(YARN), .how = WRITE_ONLY,
+        .turn = TURN_ROPE },
+    { NULL, "rope.scaling.original_context_length", ALL,
+        SIZE(c.rope_orig, 1, 1e9), .kinds = KIND(YARN) | KIND(LONGROPE),
+        .how = NEEDED, .turn = TURN_ROPE },
+    { NULL, "rope.scaling.original_context_length",
+        FAMILY_PHI3 | FAMILY_MINISTRAL3, SIZE(c.rope_orig, 1, 1e9),
+        .kinds = KIND(DEFAULT) | KIND(LINEAR), .how = NO_ZERO,
+        .turn = TURN_ROPE },
+    { NULL, "rope.scaling.yarn_beta_fast", ALL, REAL(c.rope_high, 0, 1e6),
+        .kinds = KIND(YARN), .turn = TURN_ROPE },
+    { NULL, "rope.scaling.yarn_beta_slow", ALL, REAL(c.rope_low, 0, 1e6),
+        .kinds = KIND(YARN), .turn = TURN_ROPE },
+    { NULL, "rope.scaling.yarn_log_multiplier", FAMILY_MINISTRAL3,
+        REAL(log_multiplier, 0, 100), .kinds = KIND(YARN), .how = NEEDED,
+        .turn = TURN_ROPE },
+    { NULL, "rope.scaling.yarn_log_multiplier", DEEPSEEK,
+        REAL(log_multiplier, 0, 100), .kinds = KIND(YARN), .how = NEEDED,
+        .turn = 3 },
+    { NULL, "rope.scaling.yarn_log_multiplier",
+        BUT(DEEPSEEK | FAMILY_MINISTRAL3), REAL(log_multiplier, 0, 100),
+        .kinds = KIND(YARN), .how = READ_ONLY },
+    { NULL, "rope.scaling.attn_factor", ALL, REAL(attn_factor, 0, 1e3),
+        .turn = TURN_ROPE },
+    { NULL, "rope.scaling.attn_factor", ALL, REAL(c.rope_scale, 1e-3, 1e3),
+        .kinds = KIND(LONGROPE), .how = NEEDED | READ_ONLY },
     /* these change nothing */
     { NULL, "rope.scaling.finetuned", ALL, KNOWN },
     { NULL, "tensor_data_layout", ALL, KNOWN },
@@ -264,6 +281,20 @@ static int
 is_of(const struct field *r, const struct config *c)
 {
     return (r->families & family_of(c)->bit) != 0;
+}
+
+/* Is the row of c's kind of RoPE? */
+static int
+is_kind(const struct field *r, const struct config *c)
+{
+    return r->kinds >> c->rope & 1;
+}
+
+/* Is the row for the family and the RoPE of c? */
+static int
+is_for(const struct field *r, const struct config *c)
+{
+    return is_of(r, c) && (r->kinds == 0 || is_kind(r, c));
 }
 
 void
@@ -278,6 +309,7 @@ config_file_init(struct config_file *f, const struct config *c)
     f->step = 1;
     f->interval =
         (size_t)config_missing("full_attention_interval", family_of(c)->bit);
+    f->factor = f->log_multiplier = f->attn_factor = NAN;
     experts_init(&f->c);
 }
 
@@ -297,6 +329,7 @@ config_file_of(struct config_file *f, const struct config *c)
     f->first = experts_first(c);
     f->inner = c->delta.values * c->delta.dv;
     f->c = *c;
+    rope_file_of(f);
 }
 
 void
@@ -323,13 +356,6 @@ id_from_json(const json_t *j, const char *key, int64_t *id, struct err *e)
     return 0;
 }
 
-/* Has f's model the key of row r in config.json? */
-static int
-is_json(const struct field *r, const struct config *c)
-{
-    return r->json && is_of(r, c) && (r->kinds == 0 || r->kinds >> c->rope & 1);
-}
-
 int
 fields_from_json(const struct field_table *t, struct config_file *f,
     const json_t *j, const char *at, struct err *e)
@@ -340,7 +366,7 @@ fields_from_json(const struct field_table *t, struct config_file *f,
         char path[120];
         int k = 1;
 
-        if (!is_json(r, &f->c) || r->how & (WRITE_ONLY | BY_HAND))
+        if (!r->json || !is_for(r, &f->c) || r->how & (WRITE_ONLY | BY_HAND))
             continue;
         snprintf(path, sizeof path, "%s%s%s", at, *at ? "." : "", r->json);
         switch (r->type) {
@@ -392,7 +418,7 @@ fields_to_json(const struct field_table *t, const struct config_file *f)
         const struct field *r = &t->row[i];
         json_t *v;
 
-        if (!is_json(r, &f->c) || r->how & READ_ONLY)
+        if (!r->json || !is_for(r, &f->c) || r->how & READ_ONLY)
             continue;
         v = r->make             ? r->make(&f->c)
             : r->how & PUT_ONLY ? json_loads(r->only, JSON_DECODE_ANY, NULL)
@@ -416,39 +442,6 @@ arch_key(const struct config *c, const char *name)
         return name;
     snprintf(text, sizeof text, "%s.%s", family_of(c)->gguf, name);
     return text;
-}
-
-int
-arch_size(const struct config *c, const struct gguf *g, const char *name,
-    size_t lo, size_t hi, size_t *r, struct err *e)
-{
-    return gguf_size(g, arch_key(c, name), lo, hi, r, e);
-}
-
-int
-arch_real(const struct config *c, const struct gguf *g, const char *name,
-    double lo, double hi, double *r, struct err *e)
-{
-    return gguf_real(g, arch_key(c, name), lo, hi, r, e);
-}
-
-int
-arch_must(const struct config *c, const struct gguf *g, const char *name,
-    struct err *e)
-{
-    const char *key = arch_key(c, name);
-
-    return gguf_kv(g, key) ? 0 : err_set(e, EX_INPUT, "%s: is missing", key);
-}
-
-int
-arch_need(const struct config *c, const struct gguf *g, const char *name,
-    size_t hi, size_t *r, struct err *e)
-{
-    return arch_must(c, g, name, e) < 0 ||
-            arch_size(c, g, name, 1, hi, r, e) < 0
-        ? -1
-        : 0;
 }
 
 /* The first row of key `name` of a GGUF of c's family; NULL: there is none. */
@@ -514,7 +507,9 @@ check_gguf_keys(const struct config *c, const struct gguf *g, struct err *e)
             return err_set(e, EX_INPUT,
                 "%s: a value other than %s is not supported", name, r->only);
     }
-    return missing ? arch_must(c, g, missing, e) : 0;
+    if (missing)
+        return err_set(e, EX_INPUT, "%s: is missing", arch_key(c, missing));
+    return 0;
 }
 
 static int
@@ -527,35 +522,50 @@ id_from_gguf(const struct gguf *g, const char *key, int64_t *id, struct err *e)
     return k;
 }
 
+static int
+number_from_gguf(const struct field *r, struct config_file *f,
+    const struct gguf *g, struct err *e)
+{
+    const char *key = arch_key(&f->c, r->gguf);
+    void *to = (char *)f + r->at;
+    int k = 0;
+
+    if (r->how & ASSUMED)
+        *(double *)to = config_missing(r->json, family_of(&f->c)->bit);
+    switch (r->type) {
+    case IS_NONE: break;
+    case IS_SIZE:
+        k = gguf_size(g, key, (size_t)r->low, (size_t)r->high, to, e);
+        break;
+    case IS_REAL: k = gguf_real(g, key, r->low, r->high, to, e); break;
+    case IS_BOOL: k = gguf_bool(g, key, to, e); break;
+    case IS_ID: k = id_from_gguf(g, key, to, e); break;
+    }
+    if (k == 0 && r->how & NEEDED)
+        return err_set(e, EX_INPUT, "%s: is missing", key);
+    return k;
+}
+
 int
 fields_from_gguf(struct config_file *f, const struct gguf *g, struct err *e)
 {
-    const struct config *c = &f->c;
-
-    if (check_gguf_keys(c, g, e) < 0)
+    if (check_gguf_keys(&f->c, g, e) < 0)
         return -1;
-    for (size_t i = 0; i < config_fields.n; i++) {
-        const struct field *r = &rows[i];
-        const char *key = r->gguf ? arch_key(c, r->gguf) : NULL;
-        void *to = (char *)f + r->at;
-        int k = 0;
-
-        if (!key || !is_of(r, c))
-            continue;
-        if (r->how & ASSUMED)
-            *(double *)to = config_missing(r->json, family_of(c)->bit);
-        switch (r->type) {
-        case IS_NONE: break;
-        case IS_SIZE:
-            k = gguf_size(g, key, (size_t)r->low, (size_t)r->high, to, e);
-            break;
-        case IS_REAL: k = gguf_real(g, key, r->low, r->high, to, e); break;
-        case IS_BOOL: k = gguf_bool(g, key, to, e); break;
-        case IS_ID: k = id_from_gguf(g, key, to, e); break;
-        }
-        if (k < 0)
+    for (size_t i = 0; i < config_fields.n; i++)
+        if (rows[i].gguf && is_of(&rows[i], &f->c) && rows[i].kinds == 0 &&
+            number_from_gguf(&rows[i], f, g, e) < 0)
             return -1;
-    }
+    return 0;
+}
+
+int
+fields_of_kind(struct config_file *f, const struct gguf *g, struct err *e)
+{
+    for (size_t i = 0; i < config_fields.n; i++)
+        if (rows[i].gguf && is_of(&rows[i], &f->c) &&
+            is_kind(&rows[i], &f->c) && !(rows[i].how & WRITE_ONLY) &&
+            number_from_gguf(&rows[i], f, g, e) < 0)
+            return -1;
     return 0;
 }
 
@@ -567,14 +577,14 @@ fields_to_gguf(const struct config_file *f, int turn, struct gguf_out *o)
         const void *at = (const char *)f + r->at;
         const char *key = r->gguf ? arch_key(&f->c, r->gguf) : NULL;
 
-        if (!key || !is_of(r, &f->c) || r->turn != turn || r->how & READ_ONLY)
+        if (!key || !is_for(r, &f->c) || r->turn != turn || r->how & READ_ONLY)
             continue;
         if (r->how & PUT_ONLY)
             gguf_out_u32(o, key, strtoul(r->only, NULL, 10));
         else if (r->type == IS_SIZE &&
-            (*(const size_t *)at > 0 || !(r->how & NULLABLE)))
+            (*(const size_t *)at > 0 || !(r->how & (NULLABLE | NO_ZERO))))
             gguf_out_u32(o, key, *(const size_t *)at);
-        else if (r->type == IS_REAL)
+        else if (r->type == IS_REAL && !isnan(*(const double *)at))
             gguf_out_f32(o, key, *(const double *)at);
         else if (r->type == IS_BOOL)
             gguf_out_bool(o, key, *(const int *)at);

@@ -45,6 +45,8 @@ struct config_file {
     size_t inner;    /* numbers of all value heads of the delta rule */
     size_t interval; /* every n-th block has attention */
     size_t next;     /* layers that predict further tokens */
+    /* RoPE of a GGUF (gguf_rope.c), NAN: not given */
+    double factor, log_multiplier, attn_factor;
 };
 
 enum field_type {
@@ -84,7 +86,7 @@ struct field {
     const char *json;  /* key of config.json; NULL: there is none */
     const char *gguf;  /* key of a GGUF, for arch_key; NULL: there is none */
     unsigned families; /* FAMILY_* */
-    unsigned kinds;    /* KIND of each kind of RoPE that has the key; 0: all */
+    unsigned kinds;    /* KIND of each kind of RoPE that has it; 0: all */
     enum field_type type;
     size_t at;        /* the number's offset in struct config_file */
     double low, high; /* limits of a size or a real */
@@ -97,9 +99,9 @@ struct field {
      * `how` has NULLABLE, else the key is left out */
     json_t *(*make)(const struct config *c);
 };
-/* Turns: from FIRST to LAST, which is that of llama.cpp's converter; of factors
- * and caps; of the window, if a block has it. */
-enum { TURN_FIRST = -2, TURN_LAST = 3, TURN_SCALES, TURN_WINDOWS };
+/* Turns: from FIRST to LAST, which is that of llama.cpp's converter; of RoPE's
+ * scaling; of factors and caps; of the window, if a block has it. */
+enum { TURN_FIRST = -2, TURN_LAST = 3, TURN_ROPE, TURN_SCALES, TURN_WINDOWS };
 
 #define KIND(k) (1u << ROPE_##k)
 #define SIZE(m, l, h) NUMBER(IS_SIZE, m), .low = (l), .high = (h)
@@ -110,6 +112,10 @@ enum { TURN_FIRST = -2, TURN_LAST = 3, TURN_SCALES, TURN_WINDOWS };
 /* a key that functions read and write, or that changes nothing */
 #define KNOWN .type = IS_NONE
 /* a value of config.json that is written whatever is read */
+/* a factor, and a cap, of activations */
+#define FACTOR(m) REAL(m, 1e-9, 1e9), .need = ALL, .turn = TURN_SCALES
+#define CAP(m) \
+    REAL(m, 1e-9, 1e9), .how = NULLABLE | ASSUMED, .turn = TURN_SCALES
 #define CONSTANT(text) .only = (text), .how = WRITE_ONLY | PUT_ONLY
 
 /* The keys of an object of config.json. */
@@ -124,19 +130,6 @@ extern const struct field_table config_fields, rope_fields;
 /* The key ARCHITECTURE.NAME, such as "llama.NAME", for a model of c's family, or
  * NAME of the tokenizer; valid until the next call. */
 const char *arch_key(const struct config *c, const char *name);
-/* gguf_size and gguf_real of the key ARCHITECTURE.NAME. */
-int arch_size(const struct config *c, const struct gguf *g, const char *name,
-    size_t lo, size_t hi, size_t *r, struct err *e);
-int arch_real(const struct config *c, const struct gguf *g, const char *name,
-    double lo, double hi, double *r, struct err *e);
-/* Check that the key ARCHITECTURE.NAME is there.  -1 and *e: it is missing. */
-int arch_must(const struct config *c, const struct gguf *g, const char *name,
-    struct err *e);
-/* Read a size from 1 to hi, which must be there; -1 and *e: the key is missing
- * or has another value. */
-int arch_need(const struct config *c, const struct gguf *g, const char *name,
-    size_t hi, size_t *r, struct err *e);
-
 /* Values of keys that config.c makes. */
 json_t *config_class_json(const struct config *c);
 json_t *config_type_json(const struct config *c);
@@ -161,6 +154,8 @@ json_t *fields_to_json(const struct field_table *t,
  * a value is not implemented. */
 int fields_from_gguf(struct config_file *f, const struct gguf *g,
     struct err *e);
+/* The same of the rows of f's kind of RoPE, which fields_from_gguf leaves. */
+int fields_of_kind(struct config_file *f, const struct gguf *g, struct err *e);
 /* Put the keys of f's family that have this turn. */
 void fields_to_gguf(const struct config_file *f, int turn, struct gguf_out *o);
 /* A key of config.json that is null in c, which a GGUF cannot say; NULL: there

@@ -120,9 +120,8 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
     config_file_of(&f, c);
     for (int turn = TURN_FIRST; turn <= TURN_LAST; turn++)
         fields_to_gguf(&f, turn, o);
-    mla_to_gguf(c, o);
     delta_to_gguf(c, o);
-    rope_to_gguf(c, o);
+    rope_to_gguf(&f, o);
     fields_to_gguf(&f, TURN_SCALES, o);
     put_windows(o, &f);
 }

@@ -9,10 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MSCALED = DEEPSEEK | FAMILY_MINISTRAL3, /* their yarn has mscale_all_dim */
-    ORIG_MOST = 1000000000                  /* as in config_rope.c */
-};
+enum { ORIG_MOST = 1000000000 };
 
 /* ---- Llama 3's scaling, stored as the divisor of each frequency ---- */
 
@@ -176,43 +173,22 @@ read_divisors(const struct config *c, const struct gguf *g, const char *name,
     return 0;
 }
 
-static int
-longrope_numbers(struct config *c, const struct gguf *g, struct err *e)
+/* The number x of a file, or `otherwise`. */
+static double
+given(double x, double otherwise)
 {
-    if (arch_need(c, g, "rope.scaling.original_context_length", ORIG_MOST,
-            &c->rope_orig, e) < 0 ||
-        arch_must(c, g, "rope.scaling.attn_factor", e) < 0 ||
-        arch_real(c, g, "rope.scaling.attn_factor", 1e-3, 1e3, &c->rope_scale,
-            e) < 0 ||
-        read_divisors(c, g, "rope_factors_short.weight", c->rope_near, e) < 0)
-        return -1;
-    return read_divisors(c, g, "rope_factors_long.weight", c->rope_far, e);
+    return isnan(x) ? otherwise : x;
 }
 
-/* Read the numbers of yarn.  The factor of cosines and sines is computed from
+/* Set the numbers of yarn.  The factor of cosines and sines is computed from
  * the other numbers as in llama.cpp. */
-static int
-yarn_numbers(struct config *c, const struct gguf *g, double factor,
-    struct err *e)
+static void
+yarn_numbers(struct config_file *f)
 {
+    struct config *c = &f->c;
     const unsigned bit = family_of(c)->bit;
-    double by = 1, all = 0;
+    const double all = given(f->log_multiplier, 0);
 
-    c->rope_factor = factor;
-    c->rope_low = 1;
-    c->rope_high = 32;
-    if (arch_need(c, g, "rope.scaling.original_context_length", ORIG_MOST,
-            &c->rope_orig, e) < 0 ||
-        arch_real(c, g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0 ||
-        (bit & MSCALED &&
-            arch_must(c, g, "rope.scaling.yarn_log_multiplier", e) < 0) ||
-        arch_real(c, g, "rope.scaling.yarn_log_multiplier", 0, 100, &all, e) <
-            0 ||
-        arch_real(c, g, "rope.scaling.yarn_beta_slow", 0, 1e6, &c->rope_low,
-            e) < 0 ||
-        arch_real(c, g, "rope.scaling.yarn_beta_fast", 0, 1e6, &c->rope_high,
-            e) < 0)
-        return -1;
     if (all > 0) {
         c->rope_mscale = 1;
         c->rope_mscale_all = all;
@@ -224,8 +200,7 @@ yarn_numbers(struct config *c, const struct gguf *g, double factor,
     /* a GGUF has no key for truncate, which is false in all gpt-oss models */
     c->rope_split = bit == FAMILY_GPT_OSS;
     config_rope_scale(c);
-    c->rope_scale *= by;
-    return 0;
+    c->rope_scale *= given(f->attn_factor, 1);
 }
 
 /* Set c->rope to longrope or yarn if rope.scaling.type or a tensor asks for it.
@@ -258,21 +233,13 @@ scaling_kind(struct config *c, const struct gguf *g, int has_factor,
 
 /* Read a RoPE that is neither yarn nor longrope. */
 static int
-plain_numbers(struct config *c, const struct gguf *g, double factor,
+plain_numbers(struct config_file *f, const struct gguf *g, double factor,
     struct err *e)
 {
     const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
-    const unsigned bit = family_of(c)->bit;
-    double by = 1;
+    struct config *c = &f->c;
 
-    c->rope_orig = bit == FAMILY_MINISTRAL3 ? c->max_pos : 0;
-    if ((bit == FAMILY_PHI3 || bit == FAMILY_MINISTRAL3) &&
-        arch_size(c, g, "rope.scaling.original_context_length", 1, ORIG_MOST,
-            &c->rope_orig, e) < 0)
-        return -1;
-    if (arch_real(c, g, "rope.scaling.attn_factor", 0, 1e3, &by, e) < 0)
-        return -1;
-    if (by != 1)
+    if (given(f->attn_factor, 1) != 1)
         return err_set(e, EX_INPUT,
             "%s: a value other than 1 is not supported without yarn or "
             "longrope",
@@ -296,8 +263,8 @@ rope_from_gguf(struct config_file *f, const struct gguf *g, struct err *e)
 {
     struct config *c = &f->c;
     const size_t n = f->rotary > 0 ? f->rotary : c->D;
-    double factor = 0;
-    int r;
+    double factor = given(f->factor, 0);
+    int longer;
 
     if (c->mla.rope == 0) {
         if (n != c->D &&
@@ -306,20 +273,32 @@ rope_from_gguf(struct config_file *f, const struct gguf *g, struct err *e)
                 arch_key(c, "rope.dimension_count"), n, c->D);
         c->rotary = n < c->D ? n : 0;
     }
-    r = arch_real(c, g, "rope.scaling.factor", 0, 1e6, &factor, e);
-    if (r == 0)
-        r = arch_real(c, g, "rope.scale_linear", 0, 1e6, &factor, e);
-    if (r < 0 || scaling_kind(c, g, r > 0, &factor, e) < 0)
+    if (scaling_kind(c, g, !isnan(f->factor), &factor, e) < 0)
         return -1;
-    if (c->rope != ROPE_YARN && c->rope != ROPE_LONGROPE)
-        return plain_numbers(c, g, factor, e);
-    if (gguf_tensor(g, "rope_freqs.weight") != NULL)
+    longer = c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE;
+    if (longer && gguf_tensor(g, "rope_freqs.weight") != NULL)
         return err_set(e, EX_INPUT,
             "%s: yarn or longrope beside tensor rope_freqs.weight is not "
             "supported",
             arch_key(c, "rope.scaling.type"));
-    return c->rope == ROPE_YARN ? yarn_numbers(c, g, factor, e)
-                                : longrope_numbers(c, g, e);
+    if (family_of(c)->bit == FAMILY_MINISTRAL3)
+        c->rope_orig = c->max_pos;
+    if (c->rope == ROPE_YARN) {
+        c->rope_factor = factor;
+        c->rope_low = 1;
+        c->rope_high = 32;
+    }
+    if (fields_of_kind(f, g, e) < 0)
+        return -1;
+    if (!longer)
+        return plain_numbers(f, g, factor, e);
+    if (c->rope == ROPE_YARN)
+        yarn_numbers(f);
+    else if (read_divisors(c, g, "rope_factors_short.weight", c->rope_near, e) <
+            0 ||
+        read_divisors(c, g, "rope_factors_long.weight", c->rope_far, e) < 0)
+        return -1;
+    return 0;
 }
 
 /* ---- writing ---- */
@@ -346,28 +325,14 @@ rope_unsaid(const struct config *c)
 }
 
 void
-rope_to_gguf(const struct config *c, struct gguf_out *o)
+rope_file_of(struct config_file *f)
 {
-    static const char *const kinds[] = { [ROPE_LINEAR] = "linear",
-        [ROPE_YARN] = "yarn",
-        [ROPE_LONGROPE] = "longrope" };
+    const struct config *c = &f->c;
     const int longer = c->rope == ROPE_YARN || c->rope == ROPE_LONGROPE;
     struct config plain = *c;
 
-    if (c->rope == ROPE_LINEAR || longer)
-        gguf_out_str(o, arch_key(c, "rope.scaling.type"), kinds[c->rope],
-            strlen(kinds[c->rope]));
-    if (c->rope == ROPE_LINEAR || c->rope == ROPE_YARN)
-        gguf_out_f32(o, arch_key(c, "rope.scaling.factor"), c->rope_factor);
-    if (c->rope_orig > 0 && c->rope != ROPE_LLAMA3)
-        gguf_out_u32(o, arch_key(c, "rope.scaling.original_context_length"),
-            c->rope_orig);
-    if (c->rope == ROPE_YARN) {
-        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_beta_fast"),
-            c->rope_high);
-        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_beta_slow"),
-            c->rope_low);
-    }
+    if (c->rope == ROPE_YARN && c->mla.rope > 0)
+        f->log_multiplier = 0.1 * c->rope_mscale_all;
     if (!longer || c->mla.rope > 0)
         return;
     /* llama.cpp takes mscale to be 1, and mscale_all_dim to be 0 except in a
@@ -377,11 +342,23 @@ rope_to_gguf(const struct config *c, struct gguf_out *o)
     if (family_of(c)->bit != FAMILY_MINISTRAL3)
         plain.rope_mscale_all = 0;
     else
-        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_log_multiplier"),
-            c->rope_mscale_all);
+        f->log_multiplier = c->rope_mscale_all;
     config_rope_scale(&plain);
-    gguf_out_f32(o, arch_key(c, "rope.scaling.attn_factor"),
-        c->rope_scale / plain.rope_scale);
+    f->attn_factor = c->rope_scale / plain.rope_scale;
+}
+
+void
+rope_to_gguf(const struct config_file *f, struct gguf_out *o)
+{
+    static const char *const kinds[] = { [ROPE_LINEAR] = "linear",
+        [ROPE_YARN] = "yarn",
+        [ROPE_LONGROPE] = "longrope" };
+    const enum rope_kind kind = f->c.rope;
+
+    if (kind == ROPE_LINEAR || kind == ROPE_YARN || kind == ROPE_LONGROPE)
+        gguf_out_str(o, arch_key(&f->c, "rope.scaling.type"), kinds[kind],
+            strlen(kinds[kind]));
+    fields_to_gguf(f, TURN_ROPE, o);
 }
 
 void

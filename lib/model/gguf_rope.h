@@ -7,8 +7,10 @@
 /* Read RoPE's kind and numbers into f, whose other fields have been read.  -1
  * and *e: a value is missing, wrong or not implemented. */
 int rope_from_gguf(struct config_file *f, const struct gguf *g, struct err *e);
-/* Write the keys of RoPE's scaling. */
-void rope_to_gguf(const struct config *c, struct gguf_out *o);
+/* Set log_multiplier and attn_factor of f from f->c, and put the kind and the
+ * numbers of RoPE's scaling. */
+void rope_file_of(struct config_file *f);
+void rope_to_gguf(const struct config_file *f, struct gguf_out *o);
 /* The key of config.json, with its value, of a RoPE that a GGUF cannot express;
  * NULL: a GGUF can express the RoPE of c. */
 const char *rope_unsaid(const struct config *c);

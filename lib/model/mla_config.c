@@ -82,15 +82,6 @@ mla_from_gguf(struct config_file *f, struct err *e)
     return check_latent(c, e);
 }
 
-void
-mla_to_gguf(const struct config *c, struct gguf_out *o)
-{
-    /* a tenth of mscale_all_dim, as llama.cpp's converter writes it */
-    if (config_has_mla(c) && c->rope == ROPE_YARN)
-        gguf_out_f32(o, arch_key(c, "rope.scaling.yarn_log_multiplier"),
-            0.1 * c->rope_mscale_all);
-}
-
 const char *
 mla_unsaid(const struct config *c)
 {

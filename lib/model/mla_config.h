@@ -9,8 +9,6 @@
  * -1 and *e: a size is wrong. */
 int mla_from_json(struct config_file *f, struct err *e);
 int mla_from_gguf(struct config_file *f, struct err *e);
-/* Put the key of a GGUF for mscale_all_dim. */
-void mla_to_gguf(const struct config *c, struct gguf_out *o);
 /* A key of config.json whose value a GGUF of c cannot say: its readers take
  * mscale to be mscale_all_dim, and a group of experts to be as good as its two
  * best experts.  NULL: there is no such key. */

@@ -102,10 +102,11 @@ read_family(struct config *c, const struct gguf *g, struct err *e)
     /* families with one architecture in a GGUF: DeepSeek-V2 and V3; OLMo 2 and
      * 3, of which 3 has windows; Llama and Mixtral */
     if ((f->bit == FAMILY_DEEPSEEK_V2 &&
-            arch_size(c, g, "expert_gating_func", 0, 9, &gating, e) < 0) ||
+            gguf_size(g, arch_key(c, "expert_gating_func"), 0, 9, &gating, e) <
+                0) ||
         (f->bit == FAMILY_LLAMA &&
-            arch_size(c, g, "expert_count", 0, ROUTER_EXPERTS, &experts, e) <
-                0))
+            gguf_size(g, arch_key(c, "expert_count"), 0, ROUTER_EXPERTS,
+                &experts, e) < 0))
         return -1;
     if (gating == 2)
         set_family(c, family_named("deepseek_v3"));
