@@ -58,16 +58,16 @@ enum field_type {
 };
 
 /* Exceptions in reading and writing.
- *   UNREAD     the row is only for writing
- *   UNWRITTEN  the row is only for reading
- *   NULL       null and a missing key of config.json differ; 0 is written as
- *              null, and is not put in a GGUF
- *   ASSUMED    readers of a GGUF without the key take the value that
- *              transformers assumes
- *   PUT        `only` is written
- *   BASE       a base of RoPE; config_rope.c reads it from config.json
- *   NEED       config.json must have the key
- *   POSITIVE   config.json: 0 is not written */
+ *   WRITE_ONLY  the row is not for reading
+ *   READ_ONLY   the row is not for writing
+ *   NULLABLE    null and a missing key of config.json differ; 0 is written as
+ *               null, and is not put in a GGUF
+ *   NO_ZERO     0 is not written
+ *   ASSUMED     readers of a GGUF without the key take the value that
+ *               transformers assumes
+ *   PUT_ONLY    `only` is written
+ *   BY_HAND     a base of RoPE; config_rope.c reads it from config.json
+ *   NEEDED      in a row for kinds of RoPE: the file must have the key */
 enum {
     WRITE_ONLY = 1,
     READ_ONLY = 2,
@@ -103,19 +103,20 @@ struct field {
  * scaling; of factors and caps; of the window, if a block has it. */
 enum { TURN_FIRST = -2, TURN_LAST = 3, TURN_ROPE, TURN_SCALES, TURN_WINDOWS };
 
+/* Parts of rows. */
 #define KIND(k) (1u << ROPE_##k)
 #define SIZE(m, l, h) NUMBER(IS_SIZE, m), .low = (l), .high = (h)
 #define REAL(m, l, h) NUMBER(IS_REAL, m), .low = (l), .high = (h)
 #define BOOL(m) NUMBER(IS_BOOL, m)
 #define ID(m) NUMBER(IS_ID, m), .how = NULLABLE
 #define NUMBER(t, m) .type = (t), .at = offsetof(struct config_file, m)
-/* a key that functions read and write, or that changes nothing */
-#define KNOWN .type = IS_NONE
-/* a value of config.json that is written whatever is read */
-/* a factor, and a cap, of activations */
+/* a factor of activations, and a cap */
 #define FACTOR(m) REAL(m, 1e-9, 1e9), .need = ALL, .turn = TURN_SCALES
 #define CAP(m) \
     REAL(m, 1e-9, 1e9), .how = NULLABLE | ASSUMED, .turn = TURN_SCALES
+/* a key that functions read and write, or that changes nothing */
+#define KNOWN .type = IS_NONE
+/* a value of config.json that is written whatever is read */
 #define CONSTANT(text) .only = (text), .how = WRITE_ONLY | PUT_ONLY
 
 /* The keys of an object of config.json. */

@@ -17,15 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY(name, of)                    \
-    {                                    \
-        .json = (name), .families = (of) \
-    }
-#define KEY_ONLY(name, of, value)                         \
-    {                                                     \
-        .json = (name), .families = (of), .only = (value) \
-    }
-
 /* Keys that change no number, whatever the family. */
 static const char *const idle[] = {
     /* switches */
@@ -94,20 +85,21 @@ config_key_idle(const char *name)
 
 /* Keys of quantization_config; see compressed.h. */
 static const struct field stored_rows[] = {
-    KEY_ONLY("quant_method", BUT(FAMILY_GPT_OSS), "\"compressed-tensors\""),
-    KEY_ONLY("quant_method", FAMILY_GPT_OSS, "\"mxfp4\""),
-    KEY("modules_to_not_convert", FAMILY_GPT_OSS),
-    KEY("version", ALL),
-    KEY("sparsity_config", ALL),
-    KEY_ONLY("transform_config", ALL, "{}"),
+    { "quant_method", NULL, BUT(FAMILY_GPT_OSS),
+        .only = "\"compressed-tensors\"" },
+    { "quant_method", NULL, FAMILY_GPT_OSS, .only = "\"mxfp4\"" },
+    { "modules_to_not_convert", NULL, FAMILY_GPT_OSS, KNOWN },
+    { "version", NULL, ALL, KNOWN },
+    { "sparsity_config", NULL, ALL, KNOWN },
+    { "transform_config", NULL, ALL, .only = "{}" },
 };
 static const struct field sparsity_rows[] = {
-    KEY_ONLY("format", ALL, "\"sparse-24-bitmask\""),
-    KEY_ONLY("sparsity_structure", ALL, "\"2:4\""),
-    KEY("targets", ALL),
-    KEY("ignore", ALL),
-    KEY("global_sparsity", ALL),
-    KEY("registry_requires_subclass", ALL),
+    { "format", NULL, ALL, .only = "\"sparse-24-bitmask\"" },
+    { "sparsity_structure", NULL, ALL, .only = "\"2:4\"" },
+    { "targets", NULL, ALL, KNOWN },
+    { "ignore", NULL, ALL, KNOWN },
+    { "global_sparsity", NULL, ALL, KNOWN },
+    { "registry_requires_subclass", NULL, ALL, KNOWN },
 };
 
 /* Is the bit `family` in the mask `families`, in which 0 means all? */

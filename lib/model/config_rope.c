@@ -97,7 +97,7 @@ read_list(const struct config *c, const json_t *j, const char *path, float *out,
 }
 
 static int
-read_divisors(struct config *c, const json_t *j, const char *at, struct err *e)
+read_factors(struct config *c, const json_t *j, const char *at, struct err *e)
 {
     if (config_rotary(c) > CONFIG_ROTARY)
         return err_set(e, EX_INPUT,
@@ -146,7 +146,7 @@ read_scaling(struct config_file *f, const json_t *j, const char *at,
         c->rope_low = 1;
         c->rope_high = 32;
     }
-    if ((c->rope == ROPE_LONGROPE && read_divisors(c, j, at, e) < 0) ||
+    if ((c->rope == ROPE_LONGROPE && read_factors(c, j, at, e) < 0) ||
         fields_from_json(&rope_fields, f, j, at, e) < 0 ||
         (c->rope == ROPE_YARN &&
             js_bool(j, rope_path(at, "truncate"), &whole, e) < 0))

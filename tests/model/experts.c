@@ -629,7 +629,9 @@ test_damaged(const char *from, const char *to, const char *word)
 static void
 test_damage(void)
 {
-    test_damaged("kv_lora_rank", "kv_lora_ranc", "kv_lora_rank: is missing");
+    test_damaged("kv_lora_rank", "kv_lora_ranc",
+        "kv_lora_ranc: is not known and may change what the model computes; "
+        "deepseek2.attention.kv_lora_rank: is missing");
     test_damaged("dimension_count", "dimension_sount", "count: is missing");
     test_damaged("attn_v_b.", "attn_w_b.", "attn_v_b.weight: is missing");
     test_damaged("expert_gating_func", "expert_hating_func", "hating_func");
