@@ -133,7 +133,7 @@ is_other(const struct config_file *f, size_t i)
 
 /* Read the window, and which blocks are of which type. */
 static int
-read_types(struct config_file *f, const json_t *j, struct err *e)
+read_layer_types(struct config_file *f, const json_t *j, struct err *e)
 {
     struct config *c = &f->c;
     const enum windows windows = family_of(c)->windows;
@@ -204,7 +204,7 @@ read_filled(struct config_file *f, const json_t *j, struct err *e)
         return -1;
     fields_heads(&f->c);
     return mla_from_json(f, e) < 0 || config_read_rope(f, j, e) < 0 ||
-            mla_check_rope(&f->c, j, e) < 0 || read_types(f, j, e) < 0 ||
+            mla_check_rope(&f->c, j, e) < 0 || read_layer_types(f, j, e) < 0 ||
             experts_from_json(f, j, e) < 0 || delta_check(&f->c, e) < 0 ||
             read_eos(&f->c, j, e) < 0
         ? -1

@@ -133,8 +133,6 @@ int config_from_json(struct config *c, const json_t *j, struct err *e);
 /* The part of a parsed config.json that is about text: its text_config, if
  * model_type is no family; else j. */
 const json_t *config_text(const json_t *j);
-/* Does every family accept this key of config.json, whatever its value? */
-int config_key_idle(const char *name);
 /* Read the file at path; errors begin with path.  b: NULL, or *b becomes the
  * blocks' shapes [L], which the caller frees. */
 int config_load(struct config *c, struct block_shape **b, const char *path,

@@ -285,7 +285,7 @@ is_of(const struct field *r, const struct config *c)
 
 /* Is the row of c's kind of RoPE? */
 static int
-is_kind(const struct field *r, const struct config *c)
+is_of_kind(const struct field *r, const struct config *c)
 {
     return r->kinds >> c->rope & 1;
 }
@@ -294,7 +294,7 @@ is_kind(const struct field *r, const struct config *c)
 static int
 is_for(const struct field *r, const struct config *c)
 {
-    return is_of(r, c) && (r->kinds == 0 || is_kind(r, c));
+    return is_of(r, c) && (r->kinds == 0 || is_of_kind(r, c));
 }
 
 void
@@ -563,7 +563,7 @@ fields_of_kind(struct config_file *f, const struct gguf *g, struct err *e)
 {
     for (size_t i = 0; i < config_fields.n; i++)
         if (rows[i].gguf && is_of(&rows[i], &f->c) &&
-            is_kind(&rows[i], &f->c) && !(rows[i].how & WRITE_ONLY) &&
+            is_of_kind(&rows[i], &f->c) && !(rows[i].how & WRITE_ONLY) &&
             number_from_gguf(&rows[i], f, g, e) < 0)
             return -1;
     return 0;

@@ -128,8 +128,8 @@ struct field_table {
  * rope_fields: of rope_parameters and rope_scaling. */
 extern const struct field_table config_fields, rope_fields;
 
-/* The key ARCHITECTURE.NAME, such as "llama.NAME", for a model of c's family, or
- * NAME of the tokenizer; valid until the next call. */
+/* The key ARCHITECTURE.NAME, such as "llama.NAME", for a model of c's family;
+ * a name of the tokenizer is a key itself.  Valid until the next call. */
 const char *arch_key(const struct config *c, const char *name);
 /* Values of keys that config.c makes. */
 json_t *config_class_json(const struct config *c);
@@ -143,7 +143,8 @@ void config_file_init(struct config_file *f, const struct config *c);
 void config_file_of(struct config_file *f, const struct config *c);
 
 /* Read the numbers of table t from the object of config.json whose path is
- * `at`; config_fill has set missing keys.  -1 and *e: a value has the wrong type or is out of range. */
+ * `at`; config_fill has set missing keys.  -1 and *e: a value has the wrong
+ * type or is out of range. */
 int fields_from_json(const struct field_table *t, struct config_file *f,
     const json_t *j, const char *at, struct err *e);
 /* Set KV and D where a file has not had them. */

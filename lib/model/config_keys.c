@@ -55,32 +55,20 @@ static const char *const idle[] = {
 
 /* Is r the row of key `name` for one of the families? */
 static int
-is_read(const struct field *r, const char *name, unsigned families)
+is_row_of(const struct field *r, const char *name, unsigned families)
 {
     return r->json && strcmp(r->json, name) == 0 && r->families & families &&
         !(r->how & WRITE_ONLY);
 }
 
-/* Is the name in a list of n? */
 static int
-is_listed(const char *const *list, size_t n, const char *name)
+is_idle(const char *name)
 {
-    while (n > 0 && strcmp(list[n - 1], name) != 0)
+    size_t n = sizeof idle / sizeof *idle;
+
+    while (n > 0 && strcmp(idle[n - 1], name) != 0)
         n--;
     return n > 0;
-}
-
-int
-config_key_idle(const char *name)
-{
-    if (is_listed(idle, sizeof idle / sizeof *idle, name))
-        return 1;
-    for (size_t i = 0; i < config_fields.n; i++)
-        if (is_read(&config_fields.row[i], name, ALL) &&
-            config_fields.row[i].families == ALL &&
-            config_fields.row[i].only == NULL)
-            return 1;
-    return 0;
 }
 
 /* Keys of quantization_config; see compressed.h. */
@@ -117,7 +105,7 @@ find_key(const struct field_table *t, const char *name, unsigned family)
     const size_t n = sizeof config_aliases / sizeof *config_aliases;
 
     for (size_t i = 0; i < t->n; i++)
-        if (is_read(&t->row[i], name, family))
+        if (is_row_of(&t->row[i], name, family))
             return &t->row[i];
     for (size_t i = 0; t == &config_fields && i < n; i++)
         if (strcmp(config_aliases[i].name, name) == 0 &&
@@ -193,7 +181,7 @@ static int
 null_is_value(const char *name)
 {
     for (size_t i = 0; i < config_fields.n; i++)
-        if (is_read(&config_fields.row[i], name, ALL) &&
+        if (is_row_of(&config_fields.row[i], name, ALL) &&
             config_fields.row[i].how & NULLABLE)
             return 1;
     return 0;
@@ -328,7 +316,7 @@ check_values(const json_t *j, const char *at, const struct field_table *t,
         const struct field *k = &t->row[i];
         const json_t *v = k->json ? js_get(j, k->json) : NULL;
 
-        if (v && k->only && is_read(k, k->json, family) &&
+        if (v && k->only && is_row_of(k, k->json, family) &&
             check_value(v, at, k->json, k->only, e) < 0)
             return -1;
     }
@@ -354,7 +342,7 @@ check_object(const json_t *j, const char *at, const struct field_table *t,
         const struct config_attr *a =
             t == &config_fields && k == NULL ? find_attr(name, family) : NULL;
 
-        if (json_is_null(v) || (t == &config_fields && config_key_idle(name)))
+        if (json_is_null(v) || (t == &config_fields && is_idle(name)))
             continue;
         if (a != NULL)
             r = check_value(v, at, name, a->value, e);
