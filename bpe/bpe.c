@@ -2,10 +2,10 @@
 #include "train.h"
 
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "cli/shared.h"
 #include "docs/options.h"
 
 #include <inttypes.h>
@@ -38,9 +38,8 @@ main(int argc, char **argv)
     const struct opt opts[] = {
         OPT_STR('o', "output", &training.out, "out",
             "tokenizer to write: a directory, or a file NAME.json"),
-        OPT_SIZE('j', "threads", &reading.threads, 0, 1024, "threads",
-            "threads (0: one per processor)"),
-        DOCS_OPTIONS(input, reading), OPT_GROUP("training"),
+        OPT_THREADS(&reading.threads), DOCS_OPTIONS(input, reading),
+        OPT_GROUP("training"),
         OPT_SIZE(0, "vocab", &training.vocab, 257, 1 << 24, "n",
             "entries of the vocabulary"),
         OPT_SIZE(0, "min-frequency", &training.min_frequency, 0, 1 << 30, "n",

@@ -5,10 +5,10 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/digest.h"
-#include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "cli/shared.h"
 #include "docs/options.h"
 #include "docs/resume.h"
 
@@ -152,10 +152,7 @@ main(int argc, char **argv)
 {
     const struct opt opts[] = { OPT_STR('o', "output", &cleaning.output, "file",
                                     "file to write the documents to"),
-        OPT_SIZE('j', "threads", &reading.threads, 0, 1024, "threads",
-            "threads (0: one per processor)"),
-        OPT_STR(0, "resume", &resume_dir, "path",
-            "continue the interrupted run that wrote to this path"),
+        OPT_THREADS(&reading.threads), OPT_RESUME(&resume_dir),
         DOCS_OPTIONS(input, reading),
         OPT_FLAG(0, "wiki", &input.wiki, "read all input as Wikipedia dumps"),
         OPT_GROUP("repair"), OPT_FLAG(0, "nfc", &nfc, "normalise text to NFC"),
@@ -203,9 +200,7 @@ main(int argc, char **argv)
         OPT_STR(0, "exclude-report", &cleaning.exclude_report, "file",
             "write what --exclude dropped, and the shared words"),
         OPT_FLAG(0, "stats", &stats, "print a table of the sources"),
-        OPT_ENUM(0, "format", &format, stats_formats, "name",
-            "form of the output"),
-        OPT_END };
+        OPT_FORMAT(&format, stats_formats), OPT_END };
     const char *const text_field = reading.field;
     const uint64_t defaults = opt_digest(opts, aside);
     char **operand = opt_parse(argc, argv, opts,

@@ -4,12 +4,12 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
-#include "base/pool.h"
 #include "cli/die.h"
 #include "cli/hub.h"
-#include "cli/opt.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "cli/setup.h"
+#include "cli/shared.h"
 #include "cli/sub.h"
 #include "kern/kern.h"
 #include "model/adapter_file.h"
@@ -33,23 +33,18 @@ static size_t threads;
 static const char *imatrix, *adapter;
 static int into_weights;
 
-static const struct opt options[] = {
-    OPT_STR(0, "adapter", &adapter, "directory",
-        "adapter of the model, in PEFT's format"),
+static const struct opt options[] = { OPT_ADAPTER(&adapter),
     OPT_FLAG(0, "into-weights", &into_weights,
         "write the model with the adapter merged into its weights, not the "
         "adapter"),
     OPT_FLAG(0, "compressed", &compressed,
         "store 2:4 sparse matrices without their zeros"),
-    OPT_ENUM(0, "dtype", &type, names, "type", "type of the tensors written"),
+    OPT_DTYPE(&type, names),
     OPT_STR(0, "imatrix", &imatrix, "path",
         "importance of the weights: a profile, or a file of llama-imatrix"),
     OPT_SIZE(0, "shard-size", &most, 1, 0x1p50, "bytes",
         "begin another file at this size"),
-    OPT_SIZE('j', "threads", &threads, 0, 1024, "threads",
-        "threads (0: all processors)"),
-    OPT_END
-};
+    OPT_THREADS(&threads), OPT_END };
 
 static void
 written(size_t n)
@@ -165,8 +160,7 @@ write_gguf(const struct model *m, const char *out, const struct mixture *x,
     struct importance *importance = NULL;
     struct err e;
 
-    if ((how.pool = pool_new(threads, &e)) == NULL)
-        die_err(&e);
+    how.pool = setup_pool(threads);
     if (imatrix != NULL &&
         (importance = importance_open(imatrix, m, &e)) == NULL)
         die_err(&e);
@@ -181,11 +175,8 @@ write_gguf(const struct model *m, const char *out, const struct mixture *x,
 static void
 merge_adapter(struct model *m, struct arena *room)
 {
-    struct pool *pool;
-    struct err e;
+    struct pool *pool = setup_pool(threads);
 
-    if ((pool = pool_new(threads, &e)) == NULL)
-        die_err(&e);
     if (adapter_merge(m->adapter, m, pool, room))
         note("%s: changes the embedding, but not the head that was tied to it: "
              "the model gets a head of its own",

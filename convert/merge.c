@@ -6,9 +6,10 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/hub.h"
-#include "cli/opt.h"
 #include "cli/prog.h"
+#include "cli/setup.h"
 #include "cli/sh.h"
+#include "cli/shared.h"
 #include "kern/kern.h"
 #include "model/export.h"
 #include "model/family.h"
@@ -33,8 +34,7 @@ static const struct opt options[] = { OPT_ENUM(0, "method", &method, methods,
         "slerp's fraction of the way from the first model to the second"),
     OPT_REAL(0, "density", &density, 0, 1, "share",
         "share of each model's differences that ties keeps"),
-    OPT_ENUM(0, "dtype", &type, types, "type", "type of the tensors written"),
-    OPT_END };
+    OPT_DTYPE(&type, types), OPT_END };
 
 /* Die unless all models have the tensors of the first one. */
 static void
@@ -160,12 +160,9 @@ static struct model *
 open_models(char **path, size_t n)
 {
     struct model *m = xcalloc(n, sizeof *m);
-    struct err e;
 
     for (size_t k = 0; k < n; k++) {
-        if (model_open(&m[k], hub_path(path[k]), &e) < 0 ||
-            model_check_finite(&m[k], &e) < 0)
-            die_err(&e);
+        setup_model(&m[k], hub_path(path[k]), NULL);
         for (size_t b = 0; b < m[k].c.L; b++)
             if (m[k].block[b].sparse != 0)
                 die(EX_INPUT,

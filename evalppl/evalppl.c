@@ -13,8 +13,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/setup.h"
+#include "cli/shared.h"
 #include "eval/options.h"
 #include "eval/resume.h"
 #include "kern/kern.h"
@@ -241,17 +242,14 @@ main(int argc, char **argv)
     char **input = opt_parse(argc, argv, options,
         "measure perplexity, and the distance from a teacher", "[input]", 0, 1,
         NULL);
-    struct err err;
 
     check_arguments();
     check_base();
     check_files(*input);
     set_protocol(&e);
-    if (compute_init(a.compute, &err) < 0)
-        die_err(&err);
+    setup_kernels(a.compute);
     open_eval_models(&e);
-    if ((e.pool = pool_new(a.threads, &err)) == NULL)
-        die_err(&err);
+    e.pool = setup_pool(a.threads);
     if (a.spread)
         e.spread = spread_new(e.nj, e.base, a.temperature != 1.0, a.per_source);
     e.detail = a.detail != NULL ? detail_new(&e) : NULL;

@@ -3,8 +3,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/setup.h"
+#include "cli/shared.h"
 #include "eval/options.h"
 #include "kern/kern.h"
 #include "model/compute.h"
@@ -65,7 +66,6 @@ main(int argc, char **argv)
 {
     struct eval e = { 0 };
     struct buf b = { 0 };
-    struct err err;
 
     opt_parse(argc, argv, options,
         "score models on tasks, and tell how much of a teacher's scores each "
@@ -77,12 +77,10 @@ main(int argc, char **argv)
         die(EX_USAGE, "give a task by --task form=file; see evaltask -h");
     out_differ("-o", a.out != NULL ? a.out : "-", "--items", a.items,
         "--resume", a.resume, NULL);
-    if (compute_init(a.compute, &err) < 0)
-        die_err(&err);
+    setup_kernels(a.compute);
     open_task_models(&e);
     e.rows = a.rows;
-    if ((e.pool = pool_new(a.threads, &err)) == NULL)
-        die_err(&err);
+    e.pool = setup_pool(a.threads);
     e.resume = a.resume != NULL ? open_task_resume(&e) : NULL;
     tasks_run(&e,
         &(struct task_args){ a.tasks.v, a.tasks.n, a.items,

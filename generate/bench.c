@@ -1,7 +1,7 @@
 /* generate bench: the speed of models and servers, measured in turn. */
 #include "bench.h"
 #include "bench_out.h"
-#include "common.h"
+#include "how.h"
 #include "base/note.h"
 #include "base/number.h"
 #include "cli/die.h"
@@ -17,7 +17,7 @@
 enum { FEW_IDS = 1000 };
 
 struct bench_args {
-    struct common how;
+    struct how how;
     struct opt_list models, urls, at_once;
     size_t length, count, prompt_length, prefix, slice;
     double vary;
@@ -121,7 +121,7 @@ make_bench_runs(struct bench *b)
 }
 
 static void
-start_processes(struct bench *b, const struct common *how)
+start_processes(struct bench *b, const struct how *how)
 {
     size_t all = 0;
     struct err e;
@@ -237,7 +237,7 @@ run_bench(const struct bench_args *a)
                            .slice = a->slice,
                            .seed = a->how.seed,
                            .params = { .seed = a->how.seed,
-                               .how = a->how.how,
+                               .how = a->how.sampling,
                                .past_eos = 1 } } };
 
     read_levels(&b.plan, &a->at_once);
@@ -253,7 +253,7 @@ run_bench(const struct bench_args *a)
 int
 bench_main(int argc, char **argv)
 {
-    static struct bench_args a = { .how = COMMON_DEFAULTS,
+    static struct bench_args a = { .how = HOW_DEFAULTS,
         .length = 64,
         .count = 100,
         .prompt_length = 128,
@@ -265,26 +265,22 @@ bench_main(int argc, char **argv)
         OPT_SIZE(0, "count", &a.count, 1, 1e6, "prompts", "number of prompts"),
         OPT_SIZE(0, "prompt-length", &a.prompt_length, 1, 1e6, "tokens",
             "tokens of each prompt"),
-        OPT_SIZE('n', "max-new-tokens", &a.length, 2, 1e6, "tokens",
-            "end a text after this many tokens"),
+        OPT_MAX_NEW_TOKENS(&a.length, 2),
         OPT_REAL(0, "vary", &a.vary, 0, 1, "x",
             "draw both lengths from (1 - x) to (1 + x) times as many tokens"),
         OPT_SIZE(0, "prefix-length", &a.prefix, 0, 1e6, "tokens",
             "tokens that all prompts begin with"),
         OPT_LIST(0, "at-once", &a.at_once, "texts",
             "number of texts computed together (may be repeated)"),
-        OPT_SIZE(0, "slice", &a.slice, 1, 1e6, "tokens",
-            "read at most this many tokens of prompts in a step"),
-        OPT_ENUM(0, "format", &a.format, format_names, "name",
-            "form of the output"),
-        COMMON_OPTIONS(&a.how), OPT_END };
+        OPT_SLICE(&a.slice), OPT_FORMAT(&a.format, format_names),
+        HOW_OPTIONS(&a.how), OPT_END };
 
     opt_parse(argc, argv, options,
         "measure how fast models and servers generate", "", 0, 0, NULL);
     if (a.models.n + a.urls.n == 0)
         die(EX_USAGE,
             "give a model by -m, or a server by --url; see generate bench -h");
-    common_begin(&a.how);
+    how_begin(&a.how);
     run_bench(&a);
     out_done();
     return 0;

@@ -1,5 +1,6 @@
 /* A model in a process of its own; see bench_process.h. */
 #include "bench_process.h"
+#include "engine.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -42,7 +43,7 @@ hear_slot(void *ctx, const struct gen_event *ev)
 {
     struct slot *s = ctx;
 
-    common_check(ev);
+    engine_check(ev);
     if (ev->kind == GEN_TOKEN)
         s->t->at[s->t->arrivals++] = clock_now();
     if (ev->kind != GEN_END)
@@ -99,26 +100,17 @@ work_turn(const struct worker *w, const struct turn *t)
     return wall;
 }
 
-static struct gen_engine *
-make_engine(const struct bench_process *b, const struct bench_plan *p,
-    const struct packed *packed, struct pool *pool)
+/* Answer turns until the program ends. */
+static void
+work_turns(const struct bench_process *b, const struct bench_plan *p,
+    const struct how *how, int from, int to)
 {
     const size_t longest = bench_longest(p), texts = bench_most_warm_up(p);
     const struct gen_limits limits = { .texts = texts,
         .pages = texts * kv_pages(longest),
         .longest = longest,
         .slice = p->slice };
-
-    return gen_new(packed != NULL ? packed_model(packed) : &b->m, pool, NULL,
-        &limits);
-}
-
-/* Answer turns until the program ends. */
-static void
-work_turns(const struct bench_process *b, const struct bench_plan *p,
-    const struct common *how, int from, int to)
-{
-    struct pool *pool = common_pool(how);
+    struct pool *pool = setup_rank_pool(how->setup.threads);
     struct packed *packed;
     struct worker w = { .p = p };
     struct process_answer a = { .threads = pool_size(pool) };
@@ -127,10 +119,10 @@ work_turns(const struct bench_process *b, const struct bench_plan *p,
 
     if (model_check_finite(&b->m, &e) < 0)
         die_err(&e);
-    packed = common_pack(how, &b->m, pool);
-    w.engine = make_engine(b, p, packed, pool);
-    a.bytes = common_memory(&b->m, pool, bench_most_warm_up(p),
-        bench_longest(p), gen_cache_bytes(w.engine), gen_bytes(w.engine));
+    packed = how_pack(how, &b->m, pool);
+    w.engine = gen_new(packed != NULL ? packed_model(packed) : &b->m, pool,
+        NULL, &limits);
+    a.bytes = engine_memory(w.engine, &b->m, pool, &limits);
     do {
         a.peak = prog_peak();
         if (io_write(to, &a, sizeof a) < 0 ||
@@ -175,7 +167,7 @@ read_answer(struct bench_process *b)
 
 void
 bench_process_start(struct bench_process *b, const struct bench_plan *p,
-    const struct common *how)
+    const struct how *how)
 {
     int to[2], from[2];
 

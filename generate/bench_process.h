@@ -8,7 +8,7 @@
 
 #include "bench_plan.h"
 #include "bench_stat.h"
-#include "common.h"
+#include "how.h"
 #include "model/model.h"
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct bench_process {
 /* Start the process and make its engine.  *p and *how must outlive the process.
  * Dies on errors; if the process has died, with its exit status. */
 void bench_process_start(struct bench_process *b, const struct bench_plan *p,
-    const struct common *how);
+    const struct how *how);
 /* Run n requests of level k, from number `from` on, and record them in times
  * [n], which lies in shared memory.  Returns the seconds that the turn took. */
 double bench_process_turn(struct bench_process *b, size_t k, size_t from,

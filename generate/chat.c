@@ -62,7 +62,7 @@ talk(struct speaker *s, size_t speakers, struct chat_args *a)
     gen_statistics(s->engine, &stats);
     prog_closing("%zu questions, %zu tokens, %.1f tokens/s", t.questions,
         t.tokens, (double)t.tokens / (clock_now() - start + 1e-9));
-    common_guessed(&stats);
+    how_guessed(&stats);
     prog_detail("%llu of %llu tokens of prompts were in the cache",
         (unsigned long long)stats.shared, (unsigned long long)stats.prompt);
 }
@@ -70,21 +70,18 @@ talk(struct speaker *s, size_t speakers, struct chat_args *a)
 int
 chat_main(int argc, char **argv)
 {
-    static struct chat_args a = { .how = COMMON_DEFAULTS,
+    static struct chat_args a = { .how = HOW_DEFAULTS,
         .given = SAMPLING_OPEN,
         .length = 512 };
-    const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
+    const struct opt options[] = { OPT_MODEL(&a.model,
                                        "continue prompts with this model"),
         OPT_STR(0, "against", &a.against, "model",
             "let this model answer too, after the other"),
         OPT_STR(0, "system", &a.system, "text",
             "text of the system's message, before all others"),
-        OPT_STR(0, "template", &a.template, "file",
-            "chat template (default: the model's)"),
-        OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
-            "end a text after this many tokens"),
+        OPT_TEMPLATE(&a.template), OPT_MAX_NEW_TOKENS(&a.length, 1),
         MODEL_OPTIONS(&a.how),
-        COMMON_OPTIONS_OF(&a.how, &a.given, " (default: the model's, else 0.7)",
+        HOW_OPTIONS_OF(&a.how, &a.given, " (default: the model's, else 0.7)",
             " (default: the model's, else 0.95)"),
         SAMPLING_OPTIONS_OF(&a.given, " (default: the model's)"),
         OPT_SIZE(0, "cache", &a.cache, 0, 1e15, "bytes",
@@ -97,11 +94,11 @@ chat_main(int argc, char **argv)
     opt_parse(argc, argv, options, "chat with a model", "", 0, 0, NULL);
     if (a.model == NULL)
         die(EX_USAGE, "give a model by -m; see generate chat -h");
-    common_begin(&a.how);
+    how_begin(&a.how);
     speaker_open(&s[0], a.model, &a);
     if (a.against != NULL)
         speaker_open(&s[n++], a.against, &a);
-    pool = common_pool(&a.how);
+    pool = setup_rank_pool(a.how.setup.threads);
     for (size_t i = 0; i < n; i++) {
         speaker_start(&s[i], &a, pool);
         speaker_forget(&s[i], a.system);

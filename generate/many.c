@@ -1,6 +1,7 @@
 /* The texts of many prompts; see many.h. */
 #include "many.h"
-#include "common.h"
+#include "engine.h"
+#include "how.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -138,7 +139,7 @@ next_group(struct many *r)
 static void
 hear_text(void *ctx, const struct gen_event *ev)
 {
-    common_check(ev);
+    engine_check(ev);
     written_event(ctx, ev);
 }
 
@@ -372,7 +373,7 @@ widen_engine(struct many *r, size_t texts, size_t longest)
         write_ended(r);
     free_engine(r);
     l = many_limits(r, texts, longest);
-    r->engine = common_engine(r->m, r->pool, r->tok, &l);
+    r->engine = engine_new(r->m, r->pool, r->tok, &l);
     r->longest = r->cache > 0 ? SIZE_MAX : longest;
 }
 
@@ -434,7 +435,7 @@ many_run(struct many *r)
     begin_progress(r);
     r->next = source_prompt(r);
     if (r->next != NULL)
-        common_compare(r->packed, r->pool, r->next->ids.v, r->next->ids.n);
+        how_compare(r->packed, r->pool, r->next->ids.v, r->next->ids.n);
     /* The first prompts say how much memory texts need. */
     while (r->pending < window && (t = next_group(r)) != NULL) {
         longest = text_length(t) > longest ? text_length(t) : longest;

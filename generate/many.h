@@ -3,12 +3,12 @@
 #define GENERATE_MANY_H
 
 #include "best.h"
-#include "common.h"
 #include "output.h"
 #include "prompts.h"
 #include "written.h"
 #include "base/pool.h"
 #include "gen/engine.h"
+#include "gen/mask.h"
 #include "model/packed.h"
 
 /* The source of prompts of --ask and --harder, which decides for each text
@@ -27,6 +27,12 @@ struct many_draws {
     int (*judge)(void *ctx, const struct written *t, struct buf *line);
 };
 
+/* The schema that all texts must be documents of. */
+struct bound {
+    struct schema *schema;
+    struct mask_vocab *vocab; /* of the model's tokenizer */
+};
+
 struct many {
     const struct model *m;
     const struct packed *packed; /* NULL: products are exact */
@@ -40,9 +46,9 @@ struct many {
     const json_t *made;        /* object of made_with.h */
     struct best *best;         /* of --best-of; NULL: every text is written */
     const struct model *draft; /* NULL: none */
-    const struct common_schema *bound; /* of --schema; NULL: none */
-    size_t at_once, slice;             /* options of these names */
-    size_t cache;                      /* option --cache, bytes; 0: not given */
+    const struct bound *bound; /* of --schema; NULL: none */
+    size_t at_once, slice;     /* options of these names */
+    size_t cache;              /* option --cache, bytes; 0: not given */
     size_t guesses;
     /* results: */
     double texts, tokens;

@@ -1,6 +1,7 @@
 /* Prompts that are operands; see operands.h. */
 #include "operands.h"
-#include "common.h"
+#include "engine.h"
+#include "how.h"
 #include "base/mem.h"
 #include "cli/die.h"
 #include "cli/out.h"
@@ -59,7 +60,7 @@ operand_event(void *ctx, const struct gen_event *ev)
     struct operand *o = ctx;
     struct operands *all = o->all;
 
-    common_check(ev);
+    engine_check(ev);
     buf_add(&o->bytes, ev->n > 0 ? ev->bytes : "", ev->n);
     o->tokens += ev->kind == GEN_TOKEN;
     all->done += ev->kind == GEN_TOKEN;
@@ -121,12 +122,12 @@ operands_run(struct many *r, char *const *given, size_t n)
         .draft = r->draft,
         .guesses = r->guesses,
         .vocab = r->bound != NULL ? r->bound->vocab : NULL };
-    struct gen_engine *g = common_engine(r->m, r->pool, r->tok, &l);
+    struct gen_engine *g = engine_new(r->m, r->pool, r->tok, &l);
     /* a text on a terminal shows progress itself */
     const int shows = !isatty(STDOUT_FILENO);
     const struct prompt *first = all.v[0].prompt;
 
-    common_compare(r->packed, r->pool, first->ids.v, first->ids.n);
+    how_compare(r->packed, r->pool, first->ids.v, first->ids.n);
     if (shows)
         progress_begin("generating", (double)all.most, "tokens");
     out_put(given[0], strlen(given[0]));

@@ -2,7 +2,7 @@
 #include "run.h"
 #include "ask.h"
 #include "best.h"
-#include "common.h"
+#include "how.h"
 #include "made_with.h"
 #include "many.h"
 #include "operands.h"
@@ -13,13 +13,14 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "format/json.h"
 #include "gen/date.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct run_args {
-    struct common how;
+    struct how how;
     const char *model, *tokenizer, *prompts, *field, *template, *date, *resume,
         *system, *like, *schema;
     char **given; /* operands: prompts */
@@ -143,7 +144,36 @@ close_run(const struct run_args *a, const struct many *many, double seconds)
         note("prompts dropped because none of their texts ended within -n "
              "tokens: %zu",
             a->best.cut);
-    common_guessed(&many->stats);
+    how_guessed(&many->stats);
+}
+
+enum { SCHEMA_MOST = 1 << 20 }; /* bytes of a schema's file */
+
+/* Read the schema in the file.  Dies on errors, also if texts of this model
+ * cannot be bound by it. */
+static void
+bound_open(struct bound *b, const char *file, const struct model *m,
+    const struct tokenizer *tok)
+{
+    struct err e;
+    json_t *j = js_load(file, SCHEMA_MOST, &e);
+
+    if (j == NULL)
+        die_err(&e);
+    *b = (struct bound){ .schema = schema_read(j, &e) };
+    json_decref(j);
+    if (b->schema == NULL)
+        die(e.code, "%s: %s", file, e.msg);
+    if ((b->vocab = mask_vocab_new(tok, &m->c, &e)) == NULL ||
+        mask_check_schema(b->vocab, b->schema, &e) < 0)
+        die(EX_USAGE, "--schema: %s", e.msg);
+}
+
+static void
+bound_release(struct bound *b)
+{
+    schema_free(b->schema);
+    mask_vocab_free(b->vocab);
 }
 
 static void
@@ -164,7 +194,7 @@ run_prompts(struct run_args *a, const struct model *m,
         .params = { .most = a->length,
             .n = a->best_of > 0 ? a->best_of : 1,
             .seed = a->how.seed,
-            .how = a->how.how,
+            .how = a->how.sampling,
             .logprobs = a->logprobs != OPT_NONE,
             .top = a->logprobs != OPT_NONE ? a->logprobs : 0,
             .stop = a->stop.v,
@@ -173,7 +203,7 @@ run_prompts(struct run_args *a, const struct model *m,
         .V = m->c.V,
         .positions = config_positions(&m->c) };
     struct prompts *prompts = asks(a) ? NULL : prompts_open(&from);
-    struct common_schema bound;
+    struct bound bound;
     struct many many = { .m = packed != NULL ? packed_model(packed) : m,
         .packed = packed,
         .pool = pool,
@@ -183,13 +213,13 @@ run_prompts(struct run_args *a, const struct model *m,
         .at_once = a->at_once,
         .cache = a->cache,
         .slice = a->slice,
-        .draft = common_draft(&a->how, m, tok, pool),
+        .draft = how_draft(&a->how, m, tok, pool),
         .guesses = a->how.guesses,
         .bound = a->schema != NULL ? &bound : NULL };
     const double start = clock_now();
 
     if (a->schema != NULL)
-        common_schema(&bound, a->schema, m, tok);
+        bound_open(&bound, a->schema, m, tok);
     if (a->operands == 0)
         run_many(a, &from, &many);
     else
@@ -198,7 +228,7 @@ run_prompts(struct run_args *a, const struct model *m,
     if (prompts != NULL)
         prompts_close(prompts);
     if (a->schema != NULL)
-        common_schema_release(&bound);
+        bound_release(&bound);
     tok_free(tok);
 }
 
@@ -223,7 +253,7 @@ check_ask(const struct run_args *a)
         die(EX_USAGE, "--harder needs the questions: give them by --prompts");
     if (a->ask && a->count == OPT_NONE)
         die(EX_USAGE, "--ask needs --count, the number of questions");
-    if (a->ask && a->like == NULL && a->how.how.temperature == 0.0)
+    if (a->ask && a->like == NULL && a->how.sampling.temperature == 0.0)
         die(EX_USAGE,
             "--ask needs a --temperature above 0, such as 1: at 0 all "
             "questions would be the same");
@@ -260,7 +290,7 @@ check_args(struct run_args *a)
         die(EX_USAGE,
             "--reward: chooses one of several texts of a prompt: say how many "
             "by --best-of");
-    if (a->best_of > 1 && a->how.how.temperature == 0.0)
+    if (a->best_of > 1 && a->how.sampling.temperature == 0.0)
         warn("--best-of %zu: at temperature 0 the texts of a prompt are all "
              "equal: give --temperature, such as 0.7",
             a->best_of);
@@ -271,7 +301,7 @@ check_args(struct run_args *a)
 int
 run_main(int argc, char **argv)
 {
-    static struct run_args a = { .how = COMMON_DEFAULTS,
+    static struct run_args a = { .how = HOW_DEFAULTS,
         .field = "prompt",
         .length = 64,
         .at_once = 16,
@@ -279,12 +309,10 @@ run_main(int argc, char **argv)
         .logprobs = OPT_NONE,
         .best = { .seconds = 60.0 },
         .slice = GEN_SLICE };
-    const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
+    const struct opt options[] = { OPT_MODEL(&a.model,
                                        "continue prompts with this model"),
-        OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
-            "tokenizer.json, model directory or .gguf (default: the model's)"),
-        OPT_SIZE('n', "max-new-tokens", &a.length, 1, 1e6, "tokens",
-            "end a text after this many tokens"),
+        OPT_TOKENIZER(&a.tokenizer, OPT_TOKENIZER_MODEL),
+        OPT_MAX_NEW_TOKENS(&a.length, 1),
         OPT_LIST(0, "stop", &a.stop, "string",
             "end a text where this begins (\\n: newline); may be repeated"),
         OPT_STR(0, "schema", &a.schema, "file",
@@ -302,13 +330,9 @@ run_main(int argc, char **argv)
             "ask questions of the kind of these examples"),
         OPT_FLAG(0, "harder", &a.harder,
             "rewrite questions so that they are harder"),
-        OPT_STR(0, "template", &a.template, "file",
-            "chat template (default: the model's)"),
-        OPT_STR(0, "date", &a.date, "date",
-            "date for chat templates that ask for it, such as 2026-01-31"),
+        OPT_TEMPLATE(&a.template), OPT_DATE(&a.date),
         OPT_SIZE(0, "count", &a.count, 1, 1e9, "prompts", "number of prompts"),
-        OPT_STR(0, "resume", &a.resume, "path",
-            "continue the interrupted run that wrote to this path"),
+        OPT_RESUME(&a.resume),
         OPT_SIZE(0, "logprobs", &a.logprobs, 0, PARAMS_TOP, "tokens",
             "write the log probability of each token, and of this many rivals"),
         OPT_SIZE(0, "best-of", &a.best_of, 0, PARAMS_N, "texts",
@@ -319,15 +343,11 @@ run_main(int argc, char **argv)
             "null out for each"),
         OPT_TIME(0, "reward-time", &a.best.seconds, 0.1, 1e9, "time",
             "time that a reward program has, each time it is started"),
-        MODEL_OPTIONS(&a.how), COMMON_OPTIONS(&a.how),
-        SAMPLING_OPTIONS(&a.how.how),
-        OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
-            "number of texts computed together"),
+        MODEL_OPTIONS(&a.how), HOW_OPTIONS(&a.how),
+        SAMPLING_OPTIONS(&a.how.sampling), OPT_AT_ONCE(&a.at_once),
         OPT_SIZE(0, "cache", &a.cache, 0, 1e15, "bytes",
             "memory for keys and values (0: as much as the texts need)"),
-        OPT_SIZE(0, "slice", &a.slice, 1, 1e6, "tokens",
-            "read at most this many tokens of prompts in a step"),
-        OPT_END };
+        OPT_SLICE(&a.slice), OPT_END };
     struct model m;
     struct packed *packed;
     struct pool *pool;
@@ -337,10 +357,10 @@ run_main(int argc, char **argv)
         "[prompt ...]", 0, -1, &a.operands);
     check_args(&a);
     read_stop_options(&a.stop);
-    common_begin(&a.how);
-    common_open(&m, a.model, a.how.adapter);
-    pool = common_pool(&a.how);
-    packed = common_pack(&a.how, &m, pool);
+    how_begin(&a.how);
+    setup_model(&m, a.model, a.how.adapter);
+    pool = setup_rank_pool(a.how.setup.threads);
+    packed = how_pack(&a.how, &m, pool);
     run_prompts(&a, &m, packed, pool);
     out_done();
     packed_free(packed);

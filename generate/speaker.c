@@ -1,5 +1,6 @@
 /* A model that takes part in a chat; see speaker.h. */
 #include "speaker.h"
+#include "engine.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/stop.h"
@@ -44,14 +45,13 @@ speaker_start(struct speaker *s, const struct chat_args *a, struct pool *pool)
     l.longest = l.pages * KV_PAGE < positions ? l.pages * KV_PAGE : positions;
     s->longest = l.longest;
     if (s->path == a->model) {
-        l.draft = common_draft(&a->how, &s->m, s->tok, pool);
+        l.draft = how_draft(&a->how, &s->m, s->tok, pool);
         l.guesses = a->how.guesses;
     }
-    s->packed = common_pack(&a->how, &s->m, pool);
+    s->packed = how_pack(&a->how, &s->m, pool);
     s->engine = gen_new(s->packed != NULL ? packed_model(s->packed) : &s->m,
         pool, s->tok, &l);
-    common_memory(&s->m, pool, 1, l.longest, gen_cache_bytes(s->engine),
-        gen_bytes(s->engine));
+    engine_memory(s->engine, &s->m, pool, &l);
 }
 
 /* Set *how to the options, and values that were not given to the model's. */
@@ -83,7 +83,7 @@ speaker_open(struct speaker *s, const char *path, const struct chat_args *a)
     if (tok_warning(s->tok))
         warn("%s: %s", path, tok_warning(s->tok));
     read_sampling(&s->params.how, path, a);
-    common_open(&s->m, path, path == a->model ? a->how.adapter : NULL);
+    setup_model(&s->m, path, path == a->model ? a->how.adapter : NULL);
     if (tok_fit(s->tok, path, s->m.c.V, NULL, &e) < 0)
         die_err(&e);
     s->scratch = tok_scratch_new(s->tok);
@@ -192,8 +192,7 @@ answer_event(void *ctx, const struct gen_event *ev)
 {
     struct answer *a = ctx;
 
-    if (ev->reason == GEN_NAN)
-        die(EX_NUM, "a logit is not finite");
+    engine_check(ev);
     buf_add(&a->bytes, ev->n > 0 ? ev->bytes : "", ev->n);
     speaker_print(ev->bytes, ev->n);
     a->tokens += ev->kind == GEN_TOKEN;

@@ -2,7 +2,7 @@
 #ifndef GENERATE_SPEAKER_H
 #define GENERATE_SPEAKER_H
 
-#include "common.h"
+#include "how.h"
 #include "base/pool.h"
 #include "gen/chat.h"
 #include "gen/engine.h"
@@ -15,7 +15,7 @@
 
 /* Options of generate chat. */
 struct chat_args {
-    struct common how;
+    struct how how;
     struct sampling given; /* options; else a model's own, see defaults.h */
     const char *model, *against, *template, *system;
     size_t length, cache;

@@ -6,7 +6,7 @@
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/progress.h"
-#include "dist/dist.h"
+#include "cli/setup.h"
 #include "train/plan.h"
 
 #include <math.h>
@@ -108,19 +108,19 @@ struct seconds {
 static struct seconds
 calibrated_step(const struct process *p)
 {
-    struct common in = p->in;
+    struct request in = p->in;
     struct ranges none;
     struct figures f;
     struct job j;
 
     in.machine = "this";
     in.anchor = NULL;
-    common_job(&j, &in, &none, NULL, 0);
+    request_job(&j, &in, &none, NULL, 0);
     ranges_free(&none);
     j.micro = (double)plan_micro(in.micro, in.rows, in.T);
     j.batch = ceil(j.batch / j.micro) * j.micro;
     j.compute = p->compute != 0 ? COMPUTE_BF16 : COMPUTE_F32;
-    common_shapes(&j, &in);
+    request_shapes(&j, &in);
     predict(&f, &j);
     return (struct seconds){ figure_of(&f, "step"),
         figure_of(&f, "likely.step.low"), figure_of(&f, "likely.step.high"),
@@ -141,13 +141,9 @@ estimated_step(const struct figures *f, const struct process *p)
     const double teacher = figure_of(f, "teacher.token.forward");
     const double flop = tokens *
         (figure_of(f, "token.train") + (isfinite(teacher) ? teacher : 0.0));
-    struct pool *pool;
-    struct err e;
-    double s;
+    struct pool *pool = setup_rank_pool(p->threads);
+    const double s = flop / (1e12 * RATE * speed_fastest(pool));
 
-    if ((pool = pool_new(dist_threads(p->threads), &e)) == NULL)
-        die_err(&e);
-    s = flop / (1e12 * RATE * speed_fastest(pool));
     pool_free(pool);
     return (struct seconds){ s, UNKNOWN_LOW * s, UNKNOWN_HIGH * s,
         "estimated; plan measure says better" };

@@ -16,9 +16,10 @@
 #include "base/note.h"
 #include "base/pool.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "cli/setup.h"
+#include "cli/shared.h"
 #include "dist/dist.h"
 #include "kern/kern.h"
 #include "train/plan.h"
@@ -335,9 +336,7 @@ calibrate_main(int argc, char **argv)
 {
     static size_t threads;
     static int quick;
-    const struct opt options[] = { OPT_SIZE('j', "threads", &threads, 0, 4096,
-                                       "threads",
-                                       "threads (0: all processors)"),
+    const struct opt options[] = { OPT_THREADS(&threads),
         OPT_FLAG(0, "quick", &quick,
             "measure products and attention of small sizes only"),
         OPT_END };
@@ -348,9 +347,9 @@ calibrate_main(int argc, char **argv)
 
     opt_parse(argc, argv, options,
         "measure this machine, and print a file for --machine", "", 0, 0, NULL);
-    if (dist_begin(&e) < 0 ||
-        (pool = pool_new(dist_threads(threads), &e)) == NULL)
+    if (dist_begin(&e) < 0)
         die_err(&e);
+    pool = setup_rank_pool(threads);
     measure_machine(&m, pool, quick);
     tell_missing(&m);
     if (dist_world()->rank == 0)

@@ -1,6 +1,6 @@
 /* plan cluster: predict a run on many ranks of a machine, laid out by keys. */
 #include "commands.h"
-#include "common.h"
+#include "request.h"
 #include "predict.h"
 #include "table.h"
 #include "base/err.h"
@@ -12,7 +12,7 @@
 #include <time.h>
 
 struct cluster_args {
-    struct common in;
+    struct request in;
     struct opt_list changes;
     const char *columns;
     int explain, keys;
@@ -105,7 +105,7 @@ static void
 check_cluster_args(const struct cluster_args *a, int several)
 {
     if (!a->keys)
-        common_check(&a->in, 1);
+        request_check(&a->in, 1);
     if (several && a->changes.n > 0)
         die(EX_USAGE,
             "a sweep and --what-if are two answers: ask for one of them");
@@ -129,14 +129,14 @@ print_cluster(const struct cluster_args *a, char **operand, size_t n)
     double full = 0.0;
     int several;
 
-    common_job(&j, &a->in, &r, operand, n);
+    request_job(&j, &a->in, &r, operand, n);
     several = ranges_swept(&r) != NULL;
     check_cluster_args(a, several);
     if (a->keys) {
         put_keys(&b, &j, a);
     } else {
-        common_shapes(&j, &a->in);
-        common_tell(&j, &a->in, &r);
+        request_shapes(&j, &a->in);
+        request_tell(&j, &a->in, &r);
         tell_reasons(&j);
         if (!several && job_check(&j, &e) < 0)
             die_err(&e);
@@ -156,10 +156,10 @@ print_cluster(const struct cluster_args *a, char **operand, size_t n)
 int
 cluster_main(int argc, char **argv)
 {
-    static struct cluster_args a = { .in = COMMON_DEFAULTS };
-    const struct opt options[] = { COMMON_MACHINE(&a.in), COMMON_ANCHOR(&a.in),
-        COMMON_MODELS(&a.in, COMMON_SHAPE), COMMON_PASSES(&a.in, "one"),
-        COMMON_FORMAT(&a.in, table_formats),
+    static struct cluster_args a = { .in = REQUEST_DEFAULTS };
+    const struct opt options[] = { REQUEST_MACHINE(&a.in),
+        REQUEST_ANCHOR(&a.in), REQUEST_MODELS(&a.in, REQUEST_SHAPE),
+        REQUEST_PASSES(&a.in, "one"), OPT_FORMAT(&a.in.format, table_formats),
         OPT_LIST(0, "what-if", &a.changes, "key=value,...",
             "predict also with these keys changed; may be repeated"),
         OPT_STR(0, "columns", &a.columns, "name,...",

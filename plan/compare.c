@@ -1,6 +1,6 @@
 /* plan compare: one run on two machines, each with its fastest layout. */
 #include "commands.h"
-#include "common.h"
+#include "request.h"
 #include "predict.h"
 #include "search.h"
 #include "table.h"
@@ -23,20 +23,20 @@ struct side {
 /* Predict one side with its fastest layout.  Where a key has two values, the
  * first is for side 0 and the second for side 1. */
 static void
-predict_side(struct side *s, struct common *in, char **operand, size_t n,
+predict_side(struct side *s, struct request *in, char **operand, size_t n,
     size_t side)
 {
     struct ranges r;
 
     in->machine = s->machine;
-    common_job(&s->j, in, &r, operand, n);
+    request_job(&s->j, in, &r, operand, n);
     for (size_t i = 0; i < n; i++)
         if (r.v[i].n > 2)
             die(EX_USAGE, "%s: give one value, or one for each machine",
                 r.v[i].key->name);
     ranges_set(&s->j, &r, 2, side);
-    common_shapes(&s->j, in);
-    common_tell(&s->j, in, &r);
+    request_shapes(&s->j, in);
+    request_tell(&s->j, in, &r);
     search_fastest(&s->j, &r);
     predict(&s->f, &s->j);
     ranges_free(&r);
@@ -100,10 +100,10 @@ tell_cheaper(const struct side *side)
 int
 compare_main(int argc, char **argv)
 {
-    static struct common in = COMMON_DEFAULTS;
+    static struct request in = REQUEST_DEFAULTS;
     static struct side side[2];
-    const struct opt options[] = { COMMON_MODELS(&in, COMMON_SHAPE),
-        COMMON_TOKENS(&in), COMMON_FORMAT(&in, figure_formats), OPT_END };
+    const struct opt options[] = { REQUEST_MODELS(&in, REQUEST_SHAPE),
+        REQUEST_TOKENS(&in), OPT_FORMAT(&in.format, figure_formats), OPT_END };
     struct buf b = { 0 };
     int n;
     char **operand = opt_parse(argc, argv, options,
@@ -115,7 +115,7 @@ compare_main(int argc, char **argv)
             die(EX_USAGE, "%s: name two machines before the keys", operand[i]);
         side[i].machine = in.machine = operand[i];
     }
-    common_check(&in, 1);
+    request_check(&in, 1);
     for (size_t i = 0; i < 2; i++)
         predict_side(&side[i], &in, operand + 2, (size_t)n - 2, i);
     put_sides(&b, side, in.format);

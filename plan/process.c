@@ -5,11 +5,10 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
-#include "base/pool.h"
 #include "cli/die.h"
 #include "cli/prog.h"
+#include "cli/setup.h"
 #include "dist/dist.h"
-#include "model/compute.h"
 #include "train/plan.h"
 
 #include <math.h>
@@ -68,7 +67,7 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     /* bytes of a number in student's copy of a head that is stored in fp32 */
     const size_t number = o->compute != 0 ? sizeof(uint16_t) : sizeof(float);
 
-    common_model_exists(path);
+    request_model_exists(path);
     memset(s, 0, sizeof(*s));
     if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
         layout_from_model(s, path, o, number);
@@ -249,7 +248,6 @@ process_predict(struct figures *f, const struct process *all)
     struct layout m, t = { 0 };
     const struct layout *teacher = o->in.teacher != NULL ? &t : NULL;
     struct pool *pool;
-    struct err e;
 
     one.in.micro = plan_micro(all->in.micro, all->in.rows, all->in.T);
     one.in.rows = (all->in.rows + ranks - 1) / ranks;
@@ -265,9 +263,8 @@ process_predict(struct figures *f, const struct process *all)
     if (o->in.top > m.c.V)
         die(EX_USAGE, "--top %zu is more than the vocabulary: give %zu or less",
             o->in.top, m.c.V);
-    if (compute_init(o->compute, &e) < 0 ||
-        (pool = pool_new(dist_threads(o->threads), &e)) == NULL)
-        die_err(&e);
+    setup_kernels(o->compute);
+    pool = setup_rank_pool(o->threads);
     arena_overcommit();
     add_student(f, &m, teacher, o, pool);
     if (teacher != NULL)

@@ -6,7 +6,7 @@
 #ifndef PLAN_PROCESS_H
 #define PLAN_PROCESS_H
 
-#include "common.h"
+#include "request.h"
 #include "figures.h"
 #include "base/pool.h"
 #include "model/config.h"
@@ -16,7 +16,7 @@
 
 /* Options of plan-run(1). */
 struct process {
-    struct common in;
+    struct request in;
     size_t threads;
     int compute, act, grad, moments;
     int measure;                /* 1: time a step */

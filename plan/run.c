@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/shared.h"
 #include "dist/dist.h"
 #include "model/compute.h"
 #include "train/plan.h"
@@ -47,17 +47,15 @@ print_process(const struct process *p, int explain)
 static int
 process_main(int argc, char **argv, int measure, const char *about)
 {
-    static struct process p = { .in = COMMON_DEFAULTS };
+    static struct process p = { .in = REQUEST_DEFAULTS };
     static const char *mask;
     static int explain, qat;
-    const struct opt options[] = { COMMON_MODELS(&p.in,
+    const struct opt options[] = { REQUEST_MODELS(&p.in,
                                        "the student: a model or a config.json"),
-        COMMON_PASSES(&p.in, "one, or as many as 1024 tokens hold"),
-        COMMON_FORMAT(&p.in, figure_formats),
+        REQUEST_PASSES(&p.in, "one, or as many as 1024 tokens hold"),
+        OPT_FORMAT(&p.in.format, figure_formats),
         OPT_FLAG(0, "explain", &explain, "print the formula of every figure"),
-        OPT_GROUP("How student runs"),
-        OPT_ENUM(0, "compute", &p.compute, compute_names, "type",
-            "type that the factors of matrix products have"),
+        OPT_GROUP("How student runs"), OPT_COMPUTE(&p.compute),
         OPT_ENUM(0, "act", &p.act, dtypes, "type",
             "type of the activations kept for the backward pass"),
         OPT_ENUM(0, "grad", &p.grad, dtypes, "type",
@@ -69,13 +67,11 @@ process_main(int argc, char **argv, int measure, const char *about)
         OPT_STR(0, "mask", &mask, "n:m",
             "train with sparse matrices: of every m neighbours in a row keep "
             "the n largest"),
-        OPT_SIZE('j', "threads", &p.threads, 0, 4096, "threads",
-            "threads (0: all processors)"),
-        OPT_END };
+        OPT_THREADS(&p.threads), OPT_END };
     struct err e;
 
     opt_parse(argc, argv, options, about, "", 0, 0, NULL);
-    common_check(&p.in, 0);
+    request_check(&p.in, 0);
     if (effective_parse(&p.effective, qat, mask, &e) < 0)
         die_err(&e);
     if (mask != NULL && p.grad == 1)

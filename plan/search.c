@@ -1,7 +1,7 @@
 /* plan search: the fastest layouts that fit into memory. */
 #include "search.h"
 #include "commands.h"
-#include "common.h"
+#include "request.h"
 #include "predict.h"
 #include "table.h"
 #include "base/err.h"
@@ -246,14 +246,14 @@ search_fastest(struct job *j, const struct ranges *r)
 int
 search_main(int argc, char **argv)
 {
-    static struct common in = COMMON_DEFAULTS;
+    static struct request in = REQUEST_DEFAULTS;
     static size_t room = 5;
     struct search s;
-    const struct opt options[] = { COMMON_MACHINE(&in), COMMON_ANCHOR(&in),
-        COMMON_MODELS(&in, COMMON_SHAPE),
+    const struct opt options[] = { REQUEST_MACHINE(&in), REQUEST_ANCHOR(&in),
+        REQUEST_MODELS(&in, REQUEST_SHAPE),
         OPT_SIZE(0, "layouts", &room, 1, 1000, "n",
             "number of layouts to print"),
-        COMMON_FORMAT(&in, table_formats), OPT_END };
+        OPT_FORMAT(&in.format, table_formats), OPT_END };
     struct ranges r;
     struct buf b = { 0 };
     struct job j;
@@ -262,13 +262,13 @@ search_main(int argc, char **argv)
         "print the fastest layouts that fit into memory", "[key=value ...]", 0,
         -1, &n);
 
-    common_check(&in, 1);
-    common_job(&j, &in, &r, operand, (size_t)n);
+    request_check(&in, 1);
+    request_job(&j, &in, &r, operand, (size_t)n);
     if (ranges_swept(&r) != NULL)
         die(EX_USAGE, "%s: give the key one value, or use plan cluster",
             ranges_swept(&r)->name);
-    common_shapes(&j, &in);
-    common_tell(&j, &in, &r);
+    request_shapes(&j, &in);
+    request_tell(&j, &in, &r);
     s = run_search(j, &r, room);
     put_layouts(&b, &s, in.format);
     note("%zu layouts were tried", s.tried);

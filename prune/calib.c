@@ -1,9 +1,10 @@
 /* Calibration data: see calib.h. */
 #include "calib.h"
-#include "common.h"
+#include "input.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/die.h"
+#include "model/compute.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "shard/source.h"
@@ -20,7 +21,7 @@ read_calib_head(struct calib *c, struct msg_in *in, const struct st *head,
     struct stream_info info;
     struct err e;
 
-    common_head(&info, in, head, "batch", tokenizer);
+    input_head(&info, in, head, "batch", tokenizer);
     if (msg_in_fit(in, &info, m->c.V, &e) < 0)
         die_err(&e);
     if (c->tokenizer == NULL)

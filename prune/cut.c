@@ -1,5 +1,7 @@
 /* prune cut - cut a model to a choice of its parts; see prune-cut(1) */
-#include "common.h"
+#include "commands.h"
+#include "input.h"
+#include "write.h"
 #include "cut_model.h"
 #include "lapack.h"
 #include "profile_read.h"
@@ -7,6 +9,7 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/prog.h"
+#include "cli/setup.h"
 #include "train/plan.h"
 
 #include <stdlib.h>
@@ -18,14 +21,13 @@ static struct {
     int plain, type, compute;
 } a = { .damp = REPAIR_DAMP, .rows = REPAIR_ROWS };
 
-static const struct opt options[] = { COMMON_MODEL(&a.model,
-                                          "the model to cut"),
+static const struct opt options[] = { OPT_MODEL(&a.model, "the model to cut"),
     OPT_STR(0, "choice", &a.choice, "file", "choice of the parts to keep"),
-    COMMON_OUT(&a.out), COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("repair"),
-    COMMON_NO_REPAIR(&a.plain), COMMON_PROFILE(&a.profile),
-    COMMON_DAMP(&a.damp), COMMON_ROWS(&a.rows), OPT_GROUP("run"),
-    COMMON_COMPUTE(&a.compute), COMMON_DTYPE(&a.type),
-    COMMON_THREADS(&a.threads), OPT_END };
+    PRUNE_OUT(&a.out), OPT_TOKENIZER(&a.tokenizer, OPT_TOKENIZER_MODEL),
+    OPT_GROUP("repair"), PRUNE_NO_REPAIR(&a.plain), PRUNE_PROFILE(&a.profile),
+    PRUNE_DAMP(&a.damp), PRUNE_ROWS(&a.rows), OPT_GROUP("run"),
+    OPT_COMPUTE(&a.compute), OPT_DTYPE(&a.type, write_types),
+    OPT_THREADS(&a.threads), OPT_END };
 
 static void
 repair_by_input(struct repair *r, const char *input)
@@ -48,7 +50,8 @@ repair_cut(struct repair *r, const char *input)
     struct profile p;
     struct err e;
 
-    r->pool = common_pool(a.compute, a.threads);
+    setup_kernels(a.compute);
+    r->pool = setup_pool(a.threads);
     if (lapack_open(&e) < 0)
         die(e.code, "%s; or give --no-repair", e.msg);
     if (a.profile == NULL) {
@@ -82,18 +85,18 @@ cut_main(int argc, char **argv)
     if ((a.plain || a.profile != NULL) && *input != NULL)
         die(EX_USAGE, "%s: is not read with %s", *input,
             a.plain ? "--no-repair" : "--profile");
-    common_new_folder(a.out, NULL);
-    common_open_dense(&m, a.model);
+    write_check_folder(a.out, NULL);
+    input_dense_model(&m, a.model);
     if (choice_read(&choice, a.choice, &m, &e) < 0)
         die_err(&e);
-    tokenizer = common_tokenizer(&m, a.tokenizer, a.out);
+    tokenizer = write_tokenizer(&m, a.tokenizer, a.out);
     model_cut(&small, &m, &choice, &mem);
     if (!a.plain && repair_wanted(&choice))
         repair_cut(&r, *input);
     note("%zu of %zu parameters, %zu of %zu blocks", model_params(&small),
         model_params(&m), small.c.L, m.c.L);
     repair_tell(&r);
-    common_write(&small, a.out, a.type, tokenizer, "prune cut", options, NULL);
+    write_model(&small, a.out, a.type, tokenizer, "prune cut", options, NULL);
     prog_closing("%zu of %zu parameters", model_params(&small),
         model_params(&m));
     choice_release(&choice);

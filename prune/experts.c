@@ -1,11 +1,14 @@
 /* prune experts - remove experts of a mixture; see prune-experts(1) */
 #include "experts.h"
-#include "common.h"
+#include "commands.h"
+#include "input.h"
+#include "write.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "cli/setup.h"
 #include "model/experts_config.h"
 #include "model/family.h"
 
@@ -19,15 +22,14 @@ static struct {
     int method, type, compute;
 } a;
 
-static const struct opt options[] = {
-    COMMON_MODEL(&a.model, "the model to cut"), COMMON_OUT(&a.out),
-    COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("what is kept"),
+static const struct opt options[] = { OPT_MODEL(&a.model, "the model to cut"),
+    PRUNE_OUT(&a.out), OPT_TOKENIZER(&a.tokenizer, OPT_TOKENIZER_MODEL),
+    OPT_GROUP("what is kept"),
     OPT_SIZE(0, "experts", &a.keep, 0, ROUTER_EXPERTS, "n",
         "number of experts to keep in each block"),
-    COMMON_METHOD(&a.method, methods), COMMON_ROWS(&a.rows),
-    COMMON_REPORT(&a.report), OPT_GROUP("run"), COMMON_COMPUTE(&a.compute),
-    COMMON_DTYPE(&a.type), COMMON_THREADS(&a.threads), OPT_END
-};
+    PRUNE_METHOD(&a.method, methods), PRUNE_ROWS(&a.rows),
+    PRUNE_REPORT(&a.report), OPT_GROUP("run"), OPT_COMPUTE(&a.compute),
+    OPT_DTYPE(&a.type, write_types), OPT_THREADS(&a.threads), OPT_END };
 
 static void
 check_model(const struct model *m)
@@ -114,20 +116,21 @@ experts_main(int argc, char **argv)
 
     if (a.keep == 0)
         die(EX_USAGE, "how many experts? --experts takes their number");
-    common_new_folder(a.out, a.report);
-    common_open(&m, a.model);
+    write_check_folder(a.out, a.report);
+    input_model(&m, a.model);
     check_model(&m);
     calib_read(&c, *input, a.rows, &m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
-    tokenizer = common_tokenizer(&m, a.tokenizer, a.out);
-    pool = common_pool(a.compute, a.threads);
+    tokenizer = write_tokenizer(&m, a.tokenizer, a.out);
+    setup_kernels(a.compute);
+    pool = setup_pool(a.threads);
     kept = xcalloc(m.c.L * a.keep, sizeof *kept);
     experts_measure(&sums, &m, &c, pool);
     experts_choose(&sums, (enum expert_rank)a.method, a.keep, kept);
     experts_cut(&cut, &m, kept, a.keep);
     note("the experts kept had %.4f of the weights on %zu tokens",
         kept_mass(&sums, kept), c.ntok);
-    common_write(&cut.m, a.out, a.type, tokenizer, "prune experts", options,
+    write_model(&cut.m, a.out, a.type, tokenizer, "prune experts", options,
         NULL);
     if (a.report != NULL)
         write_measures(&m, &sums, kept);

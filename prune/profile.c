@@ -1,5 +1,7 @@
 /* prune profile - what the layers of a model read; see prune-profile(1) */
-#include "common.h"
+#include "commands.h"
+#include "input.h"
+#include "write.h"
 #include "profile_grad.h"
 #include "profile_merge.h"
 #include "profile_walk.h"
@@ -8,6 +10,7 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/prog.h"
+#include "cli/setup.h"
 #include "train/plan.h"
 
 #include <stdlib.h>
@@ -19,19 +22,20 @@ static struct {
     int hessian, gradient, add, compute;
 } a = { .rows = 128 };
 
-static const struct opt options[] = { COMMON_MODEL(&a.model,
+static const struct opt options[] = { OPT_MODEL(&a.model,
                                           "the model to profile"),
     OPT_STR('o', "output", &a.out, "folder", "folder to write the profile to"),
-    COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("profile"), COMMON_ROWS(&a.rows),
+    OPT_TOKENIZER(&a.tokenizer, OPT_TOKENIZER_MODEL), OPT_GROUP("profile"),
+    PRUNE_ROWS(&a.rows),
     OPT_FLAG(0, "hessian", &a.hessian,
         "also write the Hessian of each linear layer's input"),
-    COMMON_GRADIENT(&a.gradient),
+    PRUNE_GRADIENT(&a.gradient),
     OPT_FLAG(0, "add", &a.add,
         "add up the profiles that are given as operands"),
     OPT_GROUP("run"),
     OPT_SIZE(0, "mem", &a.mem, 0, 1e18, "bytes",
         "memory that may be used (0: what the machine has)"),
-    COMMON_COMPUTE(&a.compute), COMMON_THREADS(&a.threads), OPT_END };
+    OPT_COMPUTE(&a.compute), OPT_THREADS(&a.threads), OPT_END };
 
 static struct dir_new out;
 
@@ -111,10 +115,11 @@ profile_model(const char *input)
     struct calib c;
     struct model m;
 
-    common_open_dense(&m, a.model);
+    input_dense_model(&m, a.model);
     calib_read(&c, input, a.rows, &m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
-    pool = common_pool(a.compute, a.threads);
+    setup_kernels(a.compute);
+    pool = setup_pool(a.threads);
     if (a.gradient)
         refuse_memory(gradients_bytes(&m, &c, pool), o.limit);
     begin_folder();
@@ -147,7 +152,7 @@ profile_main(int argc, char **argv)
             "%s: is a second input: give one, or --add to add up "
             "profiles",
             input[1]);
-    common_new_folder(a.out, NULL);
+    write_check_folder(a.out, NULL);
     if (a.add)
         merge_profiles(input, n);
     else

@@ -1,5 +1,6 @@
 /* prune - make a model smaller: search and cut at once; see prune(1) */
-#include "common.h"
+#include "commands.h"
+#include "write.h"
 #include "cut_model.h"
 #include "lapack.h"
 #include "repair.h"
@@ -21,24 +22,24 @@ static const char *out, *report;
 static int type, plain;
 
 static const struct opt options[] = {
-    COMMON_MODEL(&o.model, "the model to cut"),
-    COMMON_OUT(&out),
-    COMMON_TOKENIZER(&o.tokenizer),
+    OPT_MODEL(&o.model, "the model to cut"),
+    PRUNE_OUT(&out),
+    OPT_TOKENIZER(&o.tokenizer, OPT_TOKENIZER_MODEL),
     OPT_GROUP("goal (at least one)"),
     GOAL_OPTIONS(o.goal),
     OPT_GROUP("search"),
-    COMMON_ROWS(&o.rows),
+    PRUNE_ROWS(&o.rows),
     SESSION_METHOD(o),
     GOAL_MULTIPLE(o.goal),
-    COMMON_REPORT(&report),
+    PRUNE_REPORT(&report),
     OPT_GROUP("repair"),
-    COMMON_NO_REPAIR(&plain),
+    PRUNE_NO_REPAIR(&plain),
     OPT_SIZE(0, "repair-rows", &o.read, 1, 1e9, "rows",
         "repair layers on this many rows of the input"),
     OPT_GROUP("run"),
-    COMMON_COMPUTE(&o.compute),
-    COMMON_DTYPE(&type),
-    COMMON_THREADS(&o.threads),
+    OPT_COMPUTE(&o.compute),
+    OPT_DTYPE(&type, write_types),
+    OPT_THREADS(&o.threads),
     OPT_END,
 };
 
@@ -71,7 +72,7 @@ write_found(const struct session *x, const struct model *small,
                              "KL to the whole model there\t%.4f\n",
         exp(s->nll), s->kl);
 
-    common_write(small, out, type, tokenizer, "prune", options, scores);
+    write_model(small, out, type, tokenizer, "prune", options, scores);
     free(scores);
 }
 
@@ -133,9 +134,9 @@ main(int argc, char **argv)
             commands),
         "[input]", 0, 1, NULL);
     o.read = plain ? 0 : o.read;
-    common_new_folder(out, report);
+    write_check_folder(out, report);
     session_open(&x, &o);
-    tokenizer = common_tokenizer(&x.m, o.tokenizer, out);
+    tokenizer = write_tokenizer(&x.m, o.tokenizer, out);
     session_begin(&x);
     c = &session_search(&x)->choice;
     model_cut(&small, &x.m, c, &mem);

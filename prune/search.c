@@ -1,5 +1,6 @@
 /* prune search - find what to cut; see prune-search(1) */
-#include "common.h"
+#include "commands.h"
+#include "write.h"
 #include "session.h"
 #include "base/mem.h"
 #include "cli/die.h"
@@ -17,8 +18,7 @@ static int type;
 
 static const char *const width_names[] = { "uniform", "ranked", NULL };
 
-static const struct opt options[] = { COMMON_MODEL(&o.model,
-                                          "the model to cut"),
+static const struct opt options[] = { OPT_MODEL(&o.model, "the model to cut"),
     OPT_STR('o', "output", &out, "file",
         "file to write the choice to, for prune cut (default: standard "
         "output)"),
@@ -35,11 +35,11 @@ static const struct opt options[] = { COMMON_MODEL(&o.model,
         "parts that may be removed: blocks, attention, mlp, channels, groups"),
     OPT_ENUM(0, "widths", &o.ranked, width_names, "word",
         "give all MLPs one width, or rank channels over all blocks"),
-    GOAL_MULTIPLE(o.goal), COMMON_PROFILE(&o.profile),
-    COMMON_GRADIENT(&o.gradient), OPT_GROUP("objective"),
+    GOAL_MULTIPLE(o.goal), PRUNE_PROFILE(&o.profile),
+    PRUNE_GRADIENT(&o.gradient), OPT_GROUP("objective"),
     OPT_LIST(0, "calib", &sets, "NAME=WEIGHT:input",
         "calibration set instead of the input; may be repeated"),
-    COMMON_ROWS(&o.rows),
+    PRUNE_ROWS(&o.rows),
     OPT_REAL(0, "loss-weight", &o.loss_weight, 0, 1e6, "w",
         "minimise KL(whole || cut) + w times the loss"),
     OPT_GROUP("search"), SESSION_METHOD(o),
@@ -55,12 +55,11 @@ static const struct opt options[] = { COMMON_MODEL(&o.model,
         "moves for which tabu does not change a part back"),
     OPT_SIZE(0, "restart", &o.patience, 1, 1e6, "moves",
         "moves without improvement before tabu restarts at the best"),
-    OPT_SIZE('s', "seed", &o.seed, 0, 1e15, "seed",
-        "seed of the random numbers"),
+    OPT_SEED(&o.seed),
     OPT_STR(0, "log", &o.log, "file",
         "append every evaluation to this TSV file; reuse those already in it"),
-    OPT_GROUP("run"), COMMON_COMPUTE(&o.compute), COMMON_DTYPE(&type),
-    COMMON_THREADS(&o.threads), OPT_END };
+    OPT_GROUP("run"), OPT_COMPUTE(&o.compute), OPT_DTYPE(&type, write_types),
+    OPT_THREADS(&o.threads), OPT_END };
 
 static unsigned
 parse_units(const char *text)
@@ -98,7 +97,7 @@ search_main(int argc, char **argv)
     o.units = parse_units(units);
     o.sets = sets.v;
     o.nsets = sets.n;
-    dtype_bytes(common_dtype(type), 1, &o.width);
+    dtype_bytes(write_dtype(type), 1, &o.width);
     out_differ("-o", out != NULL ? out : "-", "--log", o.log, NULL);
     session_open(&x, &o);
     session_begin(&x);

@@ -1,7 +1,7 @@
 /* A search from options to choice: see session.h. */
 #include "session.h"
 #include "channels.h"
-#include "common.h"
+#include "input.h"
 #include "greedy.h"
 #include "influence.h"
 #include "latency.h"
@@ -12,6 +12,7 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/progress.h"
+#include "cli/setup.h"
 #include "model/family.h"
 #include "train/plan.h"
 
@@ -48,10 +49,10 @@ session_open(struct session *x, const struct session_options *o)
     check_session(o);
     memset(x, 0, sizeof(*x));
     x->o = o;
-    common_open_dense(&x->m, o->model);
-    if ((o->from != NULL && choice_read(&x->from, o->from, &x->m, &e) < 0) ||
-        compute_init(o->compute, &e) < 0)
+    input_dense_model(&x->m, o->model);
+    if (o->from != NULL && choice_read(&x->from, o->from, &x->m, &e) < 0)
         die_err(&e);
+    setup_kernels(o->compute);
 }
 
 /* The whole model's logits are cached if they fit 1 / LOGITS of memory. */
@@ -220,9 +221,9 @@ session_begin(struct session *x)
             tokenizer);
         calib_first(&x->read, o->rows, &x->c);
     }
-    if (plan_fits(judge_bytes(&x->m, &x->c), "fewer --calib-rows", &e) < 0 ||
-        (x->pool = pool_new(o->threads, &e)) == NULL)
+    if (plan_fits(judge_bytes(&x->m, &x->c), "fewer --calib-rows", &e) < 0)
         die_err(&e);
+    x->pool = setup_pool(o->threads);
     calib_tell(&x->c, &x->m, x->pool, o->compute);
     set_search(x);
     judge_init(&x->j, &x->m, &x->c, x->pool);

@@ -4,6 +4,7 @@
 #define PRUNE_SESSION_H
 
 #include "candidates.h"
+#include "commands.h"
 #include "units.h"
 
 enum search_method { METHOD_GREEDY, METHOD_TABU, METHOD_INFLUENCE };
@@ -36,7 +37,7 @@ struct session_options {
 
 /* Options of `prune` and `prune search`; o: struct session_options. */
 #define SESSION_METHOD(o)                                                  \
-    COMMON_METHOD(&(o).method, search_methods),                            \
+    PRUNE_METHOD(&(o).method, search_methods),                             \
         OPT_SIZE(0, "candidates", &(o).candidates, 0, 1e6, "n",            \
             "configurations tried in each round (0: all in greedy, 16 in " \
             "tabu)")

@@ -1,5 +1,7 @@
 /* prune sparsify - set weights to zero; see prune-sparsify(1) */
-#include "common.h"
+#include "commands.h"
+#include "input.h"
+#include "write.h"
 #include "lapack.h"
 #include "profile_read.h"
 #include "sparsify_walk.h"
@@ -7,6 +9,7 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "cli/setup.h"
 #include "train/plan.h"
 
 #include <math.h>
@@ -28,10 +31,10 @@ static struct {
     .damping = 0.01,
     .rows = 64 };
 
-static const struct opt options[] = { COMMON_MODEL(&a.model,
+static const struct opt options[] = { OPT_MODEL(&a.model,
                                           "the model to make sparse"),
-    COMMON_OUT(&a.out), COMMON_TOKENIZER(&a.tokenizer),
-    OPT_GROUP("what becomes zero"), COMMON_METHOD(&a.method, methods),
+    PRUNE_OUT(&a.out), OPT_TOKENIZER(&a.tokenizer, OPT_TOKENIZER_MODEL),
+    OPT_GROUP("what becomes zero"), PRUNE_METHOD(&a.method, methods),
     OPT_STR(0, "pattern", &a.pattern, "pattern",
         "keep N of each M neighbours (N:M), or remove a share such as 0.5"),
     OPT_STR(0, "layers", &a.layers, "names",
@@ -41,10 +44,10 @@ static const struct opt options[] = { COMMON_MODEL(&a.model,
         "their parameters"),
     OPT_ENUM(0, "by", &a.by, measures, "measure",
         "measure of sensitivity by which --share ranks layers"),
-    COMMON_DAMP(&a.damping), OPT_GROUP("calibration"), COMMON_ROWS(&a.rows),
-    COMMON_PROFILE(&a.profile), COMMON_REPORT(&a.report), OPT_GROUP("run"),
-    COMMON_COMPUTE(&a.compute), COMMON_DTYPE(&a.type),
-    COMMON_THREADS(&a.threads), OPT_END };
+    PRUNE_DAMP(&a.damping), OPT_GROUP("calibration"), PRUNE_ROWS(&a.rows),
+    PRUNE_PROFILE(&a.profile), PRUNE_REPORT(&a.report), OPT_GROUP("run"),
+    OPT_COMPUTE(&a.compute), OPT_DTYPE(&a.type, write_types),
+    OPT_THREADS(&a.threads), OPT_END };
 
 static void
 check_sparsify(const char *input)
@@ -55,7 +58,7 @@ check_sparsify(const char *input)
         die(EX_USAGE, "--by kl runs the model: give an input, not --profile");
     if (!(a.share > 0.0))
         die(EX_USAGE, "--share 0 makes nothing sparse: give more");
-    common_new_folder(a.out, a.report);
+    write_check_folder(a.out, a.report);
 }
 
 /* Parse --pattern and store it in m's configuration.  Dies if m is sparse
@@ -155,14 +158,15 @@ sparsify_main(int argc, char **argv)
     struct err e;
 
     check_sparsify(*input);
-    common_open_dense(&m, a.model);
+    input_dense_model(&m, a.model);
     s.m = &m;
     s.method = (enum method)a.method;
     s.damp = a.damping;
     set_pattern(&m, &s.pattern);
     layers_list(&s.list, &m, &s.pattern, a.layers);
-    tokenizer = common_tokenizer(&m, a.tokenizer, a.out);
-    s.pool = common_pool(a.compute, a.threads);
+    tokenizer = write_tokenizer(&m, a.tokenizer, a.out);
+    setup_kernels(a.compute);
+    s.pool = setup_pool(a.threads);
     if (s.method == METHOD_OBS && lapack_open(&e) < 0)
         die(e.code, "%s; or give --method wanda", e.msg);
     open_judged_input(&s, &p, &c, *input);
@@ -174,7 +178,7 @@ sparsify_main(int argc, char **argv)
         layers_take(&s.list, a.share);
     }
     sparsify_run(&s);
-    common_write(&m, a.out, a.type, tokenizer, "prune sparsify", options, NULL);
+    write_model(&m, a.out, a.type, tokenizer, "prune sparsify", options, NULL);
     if (a.report != NULL)
         write_layers(&s);
     tell_sparsified(&s);

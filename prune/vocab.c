@@ -1,5 +1,7 @@
 /* prune vocab - cut a model's vocabulary; see prune-vocab(1) */
-#include "common.h"
+#include "commands.h"
+#include "input.h"
+#include "write.h"
 #include "cut_model.h"
 #include "format/gguf_file.h"
 #include "model/export.h"
@@ -12,6 +14,7 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
+#include "cli/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +25,9 @@ static struct {
     int type, drop, gguf; /* gguf: the output is a GGUF file */
 } a;
 
-static const struct opt options[] = {
-    COMMON_MODEL(&a.model, "the model to cut"), COMMON_OUT(&a.out),
-    COMMON_TOKENIZER(&a.tokenizer), OPT_GROUP("what is kept"),
+static const struct opt options[] = { OPT_MODEL(&a.model, "the model to cut"),
+    PRUNE_OUT(&a.out), OPT_TOKENIZER(&a.tokenizer, OPT_TOKENIZER_MODEL),
+    OPT_GROUP("what is kept"),
     OPT_SIZE(0, "size", &a.size, 0, 1 << 24, "ids",
         "number of ids to keep (0: as many as are used)"),
     OPT_STR(0, "keep-ids", &a.keep, "file",
@@ -35,9 +38,8 @@ static const struct opt options[] = {
     OPT_GROUP("report"),
     OPT_STR(0, "held-out", &a.held_out, "input",
         "documents to measure on, which nothing is trained on"),
-    COMMON_REPORT(&a.report), OPT_GROUP("run"), COMMON_DTYPE(&a.type),
-    COMMON_THREADS(&a.threads), OPT_END
-};
+    PRUNE_REPORT(&a.report), OPT_GROUP("run"), OPT_DTYPE(&a.type, write_types),
+    OPT_THREADS(&a.threads), OPT_END };
 
 /* Open the tokenizer, without the tokens for which the model has no row. */
 static struct tokenizer *
@@ -113,7 +115,7 @@ choose_ids(struct vocab *v)
 
 /* Write the cut tokenizer to files' folder, then everything to the output. */
 static void
-write_model(const struct vocab *v, struct vocab_files *files,
+write_vocab(const struct vocab *v, struct vocab_files *files,
     const struct model *small)
 {
     struct err e;
@@ -122,7 +124,7 @@ write_model(const struct vocab *v, struct vocab_files *files,
         vocab_files_check(v, files->dir, &e) < 0)
         die(e.code, "%s: %s", a.tokenizer, e.msg);
     if (!a.gguf)
-        common_write(small, a.out, a.type, files->dir, "prune vocab", options,
+        write_model(small, a.out, a.type, files->dir, "prune vocab", options,
             NULL);
     else if (model_export_gguf(small, a.out, &(struct gguf_how){ 0 },
                  files->dir, &e) < 0)
@@ -172,9 +174,10 @@ vocab_main(int argc, char **argv)
         die(EX_USAGE,
             "%s: matrices of a GGUF keep their types: leave --dtype out",
             a.out);
-    common_new_folder(a.out, a.report);
-    pool = common_pool(0, a.threads);
-    common_open(&m, a.model);
+    write_check_folder(a.out, a.report);
+    setup_kernels(0);
+    pool = setup_pool(a.threads);
+    input_model(&m, a.model);
     t = open_tokenizer(&m);
     vocab_init(&v, t, m.c.V);
     if (a.keep != NULL)
@@ -187,7 +190,7 @@ vocab_main(int argc, char **argv)
     keep_named(&v, &m, &files);
     choose_ids(&v);
     model_cut_rows(&small, &m, v.from, v.kept, &mem);
-    write_model(&v, &files, &small);
+    write_vocab(&v, &files, &small);
     vocab_files_release(&files);
     dir_new_abort(&tmp);
     tell_vocab(&v, &m, &small, pool);

@@ -1,6 +1,6 @@
 /* Chooses the ids that are kept: see vocab_ids.h. */
 #include "vocab_ids.h"
-#include "common.h"
+#include "input.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -84,7 +84,7 @@ vocab_count(struct vocab *v, const char *addr, const char *tokenizer)
         die_err(&e);
     while ((r = msg_read(in, &m, &e)) > 0) {
         if (m.kind == MSG_STREAM) {
-            common_head(&info, in, &m.st, NULL, tokenizer);
+            input_head(&info, in, &m.st, NULL, tokenizer);
             stream_info_release(&info);
         }
         count_msg(v, &m, &b, msg_in_name(in));

@@ -5,7 +5,7 @@
  */
 #include "vocab_mass.h"
 #include "model/head.h"
-#include "common.h"
+#include "input.h"
 #include "cli/die.h"
 #include "cli/progress.h"
 #include "model/forward.h"
@@ -106,7 +106,7 @@ read_docs_head(struct mass *g, struct msg_in *in, const struct st *head,
 {
     struct err e;
 
-    common_head(&g->info, in, head, "docs", tokenizer);
+    input_head(&g->info, in, head, "docs", tokenizer);
     if (g->info.vocab > g->v->n)
         die(EX_INPUT, "%s: was made with another tokenizer than that of %s",
             msg_in_name(in), tokenizer);

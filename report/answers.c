@@ -6,8 +6,8 @@
 #include "base/median.h"
 #include "base/utf8.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/shared.h"
 #include "docs/lines.h"
 #include "format/json.h"
 #include "format/sheet.h"
@@ -463,9 +463,7 @@ int
 answers_main(int argc, char **argv)
 {
     static int format;
-    const struct opt options[] = { OPT_ENUM(0, "format", &format, format_names,
-                                       "name", "form of the output"),
-        OPT_END };
+    const struct opt options[] = { OPT_FORMAT(&format, format_names), OPT_END };
     struct answers a = { .question = json_object(),
         .first = { json_object(), json_object() } };
     struct buf b = { 0 };

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/shared.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -301,9 +301,7 @@ read_asked(int argc, char **argv, struct asked *a)
         OPT_SIZE(0, "tokens", &a->tokens, 1, 1e15, "n",
             "number of tokens of the whole run (default: 200 steps)"),
         OPT_FLAG(0, "dry-run", &a->dry, "print what would be done, and end"),
-        OPT_SIZE('j', "threads", &a->threads, 0, 4096, "threads",
-            "threads (0: one per processor)"),
-        OPT_END };
+        OPT_THREADS(&a->threads), OPT_END };
 
     a->text = opt_parse(argc, argv, table,
         "make a smaller model for your own text", "[file ...]", 0, -1, NULL);

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/note.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/prog.h"
+#include "cli/shared.h"
 #include "model/compute.h"
 
 #include <stdio.h>
@@ -68,14 +68,11 @@ main(int argc, char **argv)
         .connections = 1024,
         .idle = 60,
         .timeout = 3600 };
-    const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
-                                       "write texts with this model"),
-        OPT_STR(0, "adapter", &a.adapter, "directory",
-            "adapter of the model, in PEFT's format"),
-        OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
-            "tokenizer.json, model directory or .gguf (default: the model's)"),
-        OPT_STR(0, "template", &a.template, "file",
-            "chat template (default: the model's)"),
+    const struct opt options[] = {
+        OPT_MODEL(&a.model, "write texts with this model"),
+        OPT_ADAPTER(&a.adapter),
+        OPT_TOKENIZER(&a.tokenizer, OPT_TOKENIZER_MODEL),
+        OPT_TEMPLATE(&a.template),
         OPT_STR(0, "name", &a.name, "name",
             "name of the model in requests (default: the last part of its "
             "path)"),
@@ -95,9 +92,7 @@ main(int argc, char **argv)
             "refuse a request with a longer body"),
         OPT_SIZE(0, "buffers", &a.buffers, 1 << 16, 0x1p50, "bytes",
             "hold at most this many bytes of requests and answers"),
-        OPT_GROUP("texts"),
-        OPT_SIZE(0, "at-once", &a.at_once, 1, 4096, "texts",
-            "number of texts computed together"),
+        OPT_GROUP("texts"), OPT_AT_ONCE(&a.at_once),
         OPT_SIZE(0, "queue", &a.queue, 0, 1e6, "texts",
             "number of texts that may wait; more are refused"),
         OPT_SIZE(0, "max-texts", &a.texts, 1, 1e4, "texts",
@@ -109,25 +104,12 @@ main(int argc, char **argv)
             "model's positions, or fewer if --cache is too small)"),
         OPT_SIZE(0, "cache", &a.cache, 1, 1e15, "bytes",
             "memory for keys and values"),
-        OPT_SIZE(0, "slice", &a.slice, 1, 1e6, "tokens",
-            "read at most this many tokens of prompts in a step"),
+        OPT_SLICE(&a.slice),
         OPT_SIZE(0, "targets", &a.targets, 0, 1e9, "tokens",
             "answer /v1/targets, for rows of at most this many tokens (0: "
             "refuse it)"),
-        OPT_SIZE('s', "seed", &a.seed, 0, 1e18, "seed",
-            "seed of the random numbers"),
-        OPT_GROUP("processors"),
-        OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
-            "threads (0: all processors)"),
-        OPT_STR(0, "cpus", &a.cpus, "list",
-            "run on these processors, such as 0-3,8"),
-        OPT_STR(0, "numa", &a.numa, "node", "run on this memory node"),
-        OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
-            "type that the factors of matrix products have"),
-        OPT_FLAG(0, "exact", &a.exact,
-            "multiply quantised weights in floating point, as training "
-            "does, not in 8-bit integers"),
-        OPT_END };
+        OPT_SEED(&a.seed), OPT_GROUP("processors"), OPT_SETUP(a.setup), OPT_END
+    };
     static struct server s;
     size_t lost;
 

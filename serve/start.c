@@ -6,10 +6,8 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/prog.h"
-#include "dist/dist.h"
 #include "format/ckpt.h"
 #include "gen/defaults.h"
-#include "model/adapter_file.h"
 #include "model/compute.h"
 #include "model/forward_kv.h"
 #include "train/plan.h"
@@ -25,14 +23,8 @@ open_model(struct server *s, const struct serve_args *a)
     const char *path = a->tokenizer != NULL ? a->tokenizer : a->model;
     struct err e;
 
-    if (dist_place(a->cpus, a->numa, &e) < 0 ||
-        compute_init(a->compute, &e) < 0)
-        die_err(&e);
-    mem_settle();
-    if (model_open(&s->m, a->model, &e) < 0 ||
-        model_check_finite(&s->m, &e) < 0 ||
-        (a->adapter != NULL && model_adapt(&s->m, a->adapter, &e) < 0))
-        die_err(&e);
+    setup_begin(&a->setup);
+    setup_model(&s->m, a->model, a->adapter);
     if ((s->tok = tok_open(path, &e)) == NULL ||
         tok_fit(s->tok, path, s->m.c.V, NULL, &e) < 0)
         die_err(&e);
@@ -45,8 +37,7 @@ open_model(struct server *s, const struct serve_args *a)
     }
     if ((s->vocab = mask_vocab_new(s->tok, &s->m.c, &e)) == NULL)
         s->no_vocab = xstrdup(e.msg);
-    if ((s->pool = pool_new(dist_threads(a->threads), &e)) == NULL)
-        die_err(&e);
+    s->pool = setup_rank_pool(a->setup.threads);
 }
 
 /* Set the limits of an engine.  Without --longest a text may be as long as the
@@ -175,7 +166,7 @@ hash_taught(const struct serve_args *a, char hash[33])
     if (ckpt_hash_model(a->model, model, &e) < 0 ||
         (a->adapter != NULL && ckpt_hash_model(a->adapter, adapter, &e) < 0))
         die_err(&e);
-    buf_addf(&b, "%s %s %s", model, adapter, compute_names[a->compute]);
+    buf_addf(&b, "%s %s %s", model, adapter, compute_names[a->setup.compute]);
     ckpt_hash_bytes(b.p, b.n, hash);
     buf_release(&b);
 }
@@ -243,7 +234,7 @@ server_open(struct server *s, const struct serve_args *a)
         s->key = read_key(a->key_file);
     allow_connections(a->connections);
     open_model(s, a);
-    if (!a->exact && (s->packed = packed_new(&s->m, s->pool)) != NULL)
+    if (!a->setup.exact && (s->packed = packed_new(&s->m, s->pool)) != NULL)
         note("%.1f MB of weights packed for products in 8-bit integers",
             1e-6 * (double)packed_bytes(s->packed));
     choose_limits(s, a);

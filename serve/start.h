@@ -6,6 +6,7 @@
 #include "teach.h"
 #include "base/pool.h"
 #include "cli/opt.h"
+#include "cli/setup.h"
 #include "gen/engine.h"
 #include "model/model.h"
 #include "model/packed.h"
@@ -14,13 +15,12 @@
 #include <stddef.h>
 
 struct serve_args {
-    const char *model, *tokenizer, *template, *name, *host, *key_file, *cpus,
-        *numa, *adapter;
-    size_t port, threads, seed;
+    const char *model, *tokenizer, *template, *name, *host, *key_file, *adapter;
+    struct setup setup;
+    size_t port, seed;
     size_t at_once, queue, texts, longest, cache, slice, targets;
     size_t buffers, body, connections;
     double idle, timeout;
-    int compute, exact;
     struct opt_list origins;
 };
 

@@ -18,11 +18,7 @@
 
 static int partial;
 
-static const struct opt options[] = {
-    OPT_FLAG(0, "partial", &partial,
-        "accept a directory whose stream ended too early"),
-    OPT_END
-};
+static const struct opt options[] = { OPT_PARTIAL(&partial), OPT_END };
 
 /* Warn of a damaged frame, and name the documents or rows that it held. */
 static void

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/shared.h"
 #include "msg/msg.h"
 #include "shard/source.h"
 #include "tok/tok.h"
@@ -28,17 +28,12 @@ struct dump_opts {
 
 static struct dump_opts a = { .values = 8, .messages = SIZE_MAX };
 
-static const struct opt options[] = {
-    OPT_STR('t', "tokenizer", &a.tokenizer, "tokenizer",
-        "tokenizer.json, model directory or .gguf"),
+static const struct opt options[] = { OPT_TOKENIZER(&a.tokenizer, ""),
     OPT_SIZE(0, "messages", &a.messages, 0, 0x1p53, "n",
         "show only this many messages"),
     OPT_SIZE(0, "values", &a.values, 0, 0x1p53, "n",
         "show at most this many documents, pieces, or values of a tensor"),
-    OPT_FLAG(0, "partial", &a.partial,
-        "accept a directory whose stream ended too early"),
-    OPT_END
-};
+    OPT_PARTIAL(&a.partial), OPT_END };
 
 struct dump {
     const struct dump_opts *o;

@@ -22,9 +22,7 @@ static struct store_args a = STORE_DEFAULT;
 static const char *tokenizer;
 
 static const struct opt options[] = { STORE_OPTIONS(a),
-    OPT_STR('t', "tokenizer", &tokenizer, "tokenizer",
-        "tokenizer.json, model directory or .gguf"),
-    OPT_END };
+    OPT_TOKENIZER(&tokenizer, ""), OPT_END };
 
 static void
 say_loss(void *ctx, const char *line)

@@ -2,7 +2,7 @@
 #ifndef SHARD_STORE_H
 #define SHARD_STORE_H
 
-#include "cli/opt.h"
+#include "cli/shared.h"
 #include "shard/write.h"
 
 #include <stddef.h>
@@ -29,8 +29,7 @@ struct store_args {
             "begin another file at this size"),                               \
         OPT_SIZE(0, "frame", &(a).frame, 1, 0x1p30, "bytes",                  \
             "bytes in a frame before compression"),                           \
-        OPT_SIZE('j', "threads", &(a).o.threads, 0, 1024, "threads",          \
-            "threads (0: one per processor)")
+        OPT_THREADS(&(a).o.threads)
 
 /* Set a->o from the other fields; dies (EX_USAGE) on a level that the codec
  * does not have. */

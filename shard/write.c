@@ -18,9 +18,7 @@ static int append, partial;
 
 static const struct opt options[] = { STORE_OPTIONS(a),
     OPT_FLAG(0, "append", &append, "append to the directory"),
-    OPT_FLAG(0, "partial", &partial,
-        "accept a directory whose stream ended too early"),
-    OPT_END };
+    OPT_PARTIAL(&partial), OPT_END };
 
 /* Note what an unfinished directory holds. */
 static void

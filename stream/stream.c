@@ -8,8 +8,8 @@
 #include "base/numa.h"
 #include "base/pool.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/shared.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,8 +51,7 @@ static const struct opt options[] = {
         "rows of a batch (default: 8)"),
     OPT_SIZE('T', "length", &g.T, 1, 1 << 24, "tokens",
         "tokens of a row (default: 1024, or what is recorded)"),
-    OPT_FLAG(0, "partial", &partial,
-        "accept a directory whose stream ended too early"),
+    OPT_PARTIAL(&partial),
     OPT_FLAG(0, "dry-run", &dry, "print what would be done, and end"),
     OPT_GROUP("order"),
     OPT_SIZE('s', "seed", &g.seed, 0, WHOLE, "seed",
@@ -65,16 +64,12 @@ static const struct opt options[] = {
         "frames shuffled together (default: as many as half of --mem holds)"),
     OPT_SIZE(0, "mem", &g.mem, 1 << 20, WHOLE, "bytes",
         "memory that may be used"),
-    OPT_SIZE('j', "threads", &threads, 0, 64, "threads",
-        "threads (0: one per processor, at most 4)"),
-    OPT_STR(0, "cpus", &cpus, "list", "run on these processors, such as 0-3,8"),
-    OPT_STR(0, "numa", &node, "node", "run on this memory node"),
+    OPT_THREADS_OF(&threads, 64, "one per processor, at most 4"),
+    OPT_CPUS(&cpus), OPT_NUMA(&node, ""),
     OPT_STR(0, "rank", &g.rank, "r/n",
         "write only rows r, r+n, r+2n, ... of each batch, for rank r of n "
         "(default: 0/1)"),
-    OPT_STR(0, "resume", &run, "path",
-        "continue the interrupted run that wrote to this path"),
-    OPT_GROUP("length"),
+    OPT_RESUME(&run), OPT_GROUP("length"),
     OPT_SIZE(0, "batches", &g.length[LENGTH_BATCHES], 1, WHOLE, "n",
         "end after this many batches"),
     OPT_SIZE(0, "tokens", &g.length[LENGTH_TOKENS], 1, WHOLE, "n",

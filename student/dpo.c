@@ -30,11 +30,7 @@ static const struct opt options[] = { OPTIONS_MODEL(a), OPT_GROUP("pairs"),
     OPT_SIZE('T', "length", &T, 4, 1 << 24, "tokens", "tokens of a row"),
     OPT_SIZE(0, "epochs", &epochs, 1, 1e9, "n",
         "end when every source was read n times"),
-    OPT_STR(0, "template", &template, "file",
-        "chat template (default: the model's)"),
-    OPT_STR(0, "date", &date, "date",
-        "date for chat templates that ask for it, such as 2026-01-31"),
-    OPT_GROUP("loss"),
+    OPT_TEMPLATE(&template), OPT_DATE(&date), OPT_GROUP("loss"),
     OPT_STR(0, "loss", &loss, "name",
         "loss that is minimised: sigmoid, sigmoid_norm, ipo, hinge, robust, "
         "exo_pair, nca_pair, bco_pair, apo_zero, apo_down, sppo_hard, "

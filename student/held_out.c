@@ -54,8 +54,8 @@ held_out_open(struct student *s)
     if (s->a->eval == NULL)
         return;
     check_eval_file(s->a->eval);
-    feed_open(f, s->a->eval, s->a->teacher, s->a->ahead, s->a->compute != 0,
-        &s->t.m);
+    feed_open(f, s->a->eval, s->a->teacher, s->a->ahead,
+        s->a->setup.compute != 0, &s->t.m);
     if (!f->ahead)
         die(EX_INPUT, "%s: no batches", f->name);
     if (strcmp(f->info.tokenizer, s->feed.info.tokenizer) != 0)

@@ -87,8 +87,7 @@ open_teacher(struct on_policy *o, struct student *s)
     struct model *m = &o->teacher;
     struct err e;
 
-    if (model_open(m, teacher, &e) < 0 || model_check_finite(m, &e) < 0)
-        die_err(&e);
+    setup_model(m, teacher, NULL);
     if (tok_matches(teacher, s->in.tokenizer, &e) == 0)
         die(EX_INPUT,
             "--score-with %s: has another tokenizer than the student: take a "

@@ -6,7 +6,8 @@
 #ifndef STUDENT_OPTIONS_H
 #define STUDENT_OPTIONS_H
 
-#include "cli/opt.h"
+#include "cli/setup.h"
+#include "cli/shared.h"
 #include "model/compute.h"
 #include "model/effective.h"
 
@@ -20,11 +21,12 @@ struct args {
     const char *model, *run, *tokenizer, *schedule, *adam, *resume, *override,
         *mask;
     struct opt_list rates;
-    size_t threads, seed, steps, micro, warmup, save, keep, remask;
+    struct setup setup;
+    size_t seed, steps, micro, warmup, save, keep, remask;
     double lr, decay, clip, spikes, ema, max_time, rank_timeout, mask_decay;
-    int recompute, compute, act, grad, moments, deterministic, wire, qat;
+    int recompute, act, grad, moments, deterministic, wire, qat;
     size_t level, stages;
-    const char *comm_log, *timeline, *cpus, *numa;
+    const char *comm_log, *timeline;
     int overlap, node_copy;
     const char *adapter, *lora_targets;
     size_t lora;
@@ -49,20 +51,12 @@ extern const char *const options_dtypes[], *const options_wires[];
 
 /* clang-format off */
 #define OPTIONS_MODEL(a)                                                       \
-    OPT_STR('m', "model", &(a).model, "model",                                 \
+    OPT_MODEL(&(a).model,                                                      \
         "student to begin with (a config.json: random weights)"),              \
     OPT_STR('o', "output", &(a).run, "run",                                    \
         "folder for the checkpoints and the trained model"),                   \
-    OPT_STR('t', "tokenizer", &(a).tokenizer, "tokenizer",                     \
-        "tokenizer.json, model directory or .gguf (default: the model's)"),    \
-    OPT_SIZE('j', "threads", &(a).threads, 0, 4096, "threads",                 \
-        "threads (0: all processors)"),                                        \
-    OPT_STR(0, "cpus", &(a).cpus, "list",                                      \
-        "run on these processors, such as 0-3,8"),                             \
-    OPT_STR(0, "numa", &(a).numa, "node",                                      \
-        "run on this memory node (rank: spread ranks over the nodes in turn)"),\
-    OPT_SIZE('s', "seed", &(a).seed, 0, 1e18, "seed",                          \
-        "seed of the random numbers")
+    OPT_TOKENIZER(&(a).tokenizer, OPT_TOKENIZER_MODEL),                        \
+    OPT_PLACE((a).setup, OPT_NUMA_RANK), OPT_SEED(&(a).seed)
 
 /* rate: the default of --lr, for -h */
 #define OPTIONS_OPTIMISER(a, rate)                                             \
@@ -121,8 +115,7 @@ extern const char *const options_dtypes[], *const options_wires[];
     OPT_STR(0, "lora-targets", &(a).lora_targets, "names",                     \
         "matrices that the adapter changes: all-linear, or names such as "     \
         "q_proj,v_proj"),                                                      \
-    OPT_STR(0, "adapter", &(a).adapter, "directory",                           \
-        "adapter of the model, in PEFT's format")
+    OPT_ADAPTER(&(a).adapter)
 
 #define OPTIONS_STEPS(a)                                                       \
     OPT_GROUP("run"),                                                          \
@@ -139,8 +132,7 @@ extern const char *const options_dtypes[], *const options_wires[];
         "bits, less memory)")
 
 #define OPTIONS_PRECISION(a)                                                   \
-    OPT_ENUM(0, "compute", &(a).compute, compute_names, "type",                \
-        "type that the factors of matrix products have"),                      \
+    OPT_COMPUTE(&(a).setup.compute),                                         \
     OPT_ENUM(0, "act", &(a).act, options_dtypes, "type",                       \
         "type of the activations kept for the backward pass"),                 \
     OPT_ENUM(0, "grad", &(a).grad, options_dtypes, "type",                     \

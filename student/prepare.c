@@ -6,7 +6,6 @@
 #include "spikes.h"
 #include "base/mem.h"
 #include "base/note.h"
-#include "base/pool.h"
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "model/tokfile.h"
@@ -156,9 +155,7 @@ open_adapter(struct student *s, const char *checkpoint)
     struct err e;
     int r;
 
-    if (model_open(&s->base, a->model, &e) < 0 ||
-        model_check_finite(&s->base, &e) < 0)
-        die_err(&e);
+    setup_model(&s->base, a->model, NULL);
     r = from != NULL ? adapter_open(&s->adapter, from, &s->base, s->pool, &e)
                      : adapter_new(&s->adapter, &o, &s->base, s->pool, &e);
     if (r < 0)
@@ -405,8 +402,7 @@ prepare(struct student *s, const char *input)
 {
     struct err e;
 
-    if ((s->pool = pool_new(dist_threads(s->a->threads), &e)) == NULL)
-        die_err(&e);
+    s->pool = setup_rank_pool(s->a->setup.threads);
     saver_open(&s->saver, s->a->run, s->a->resume != NULL);
     s->saver.keep = s->a->keep;
     depends_on_model(s, "model", s->a->model);

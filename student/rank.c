@@ -10,7 +10,6 @@
 #include "cli/prog.h"
 #include "dist/log.h"
 #include "dist/watch.h"
-#include "model/compute.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -61,8 +60,7 @@ rank_begin(struct student *s)
         die_err(&e);
     s->ranks = *g;
     prog_rank(g->rank);
-    if (compute_init(s->a->compute, &e) < 0)
-        die_err(&e);
+    setup_kernels(s->a->setup.compute);
     depends_alike_options(s);
     if (s->a->grad == 1 && (g->n > 1 || s->a->deterministic))
         die(EX_USAGE,
@@ -72,8 +70,7 @@ rank_begin(struct student *s)
         dist_log(s->a->comm_log,
             old != NULL && *old == '1' ? COMM_DEEPSPEED : 0, &e) < 0)
         die_err(&e);
-    if (dist_place(s->a->cpus, s->a->numa, &e) < 0)
-        die_err(&e);
+    setup_place(&s->a->setup);
     if (s->a->timeline != NULL &&
         timeline_open(s->a->timeline, g->rank, &e) < 0)
         die_err(&e);

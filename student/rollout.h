@@ -26,16 +26,10 @@ struct rollout_args {
     OPT_GROUP("texts"),                                                        \
     OPT_SIZE('B', "batch-size", &(r).rows, 1, 1 << 20, "rows",                 \
         "rows of a batch"),                                                    \
-    OPT_SIZE('n', "max-new-tokens", &(r).length, 1, 1e6, "tokens",             \
-        "end a text after this many tokens"),                                  \
+    OPT_MAX_NEW_TOKENS(&(r).length, 1),                                        \
     OPT_REAL(0, "temperature", &(r).temperature, 0.01, 1000, "T",              \
         "temperature of the softmax"),                                         \
-    OPT_STR(0, "template", &(r).template, "file",                              \
-        "chat template (default: the model's)"),                               \
-    OPT_STR(0, "date", &(r).date, "date",                                      \
-        "date for chat templates that ask for it, such as 2026-01-31"),        \
-    OPT_SIZE(0, "at-once", &(r).at_once, 1, 4096, "texts",                     \
-        "number of texts computed together")
+    OPT_TEMPLATE(&(r).template), OPT_DATE(&(r).date), OPT_AT_ONCE(&(r).at_once)
 /* clang-format on */
 
 struct rollout {

@@ -41,7 +41,7 @@ tell_compute(struct student *s)
     const size_t micro = plan_micro(s->a->micro, b->B, b->T);
     double loss[2], *g[2];
 
-    if (s->a->compute == 0 || verbosity < 0 || s->t.share.n > 1 ||
+    if (s->a->setup.compute == 0 || verbosity < 0 || s->t.share.n > 1 ||
         s->pipe != NULL)
         return;
     if (memchr(b->scored, 1, micro * b->T) == NULL) /* there is no loss */
@@ -49,7 +49,7 @@ tell_compute(struct student *s)
     for (int k = 0; k < 2; k++) {
         struct loss_sum sum = { 0 };
 
-        kern_compute(compute_names[k == 0 ? 0 : s->a->compute]);
+        kern_compute(compute_names[k == 0 ? 0 : s->a->setup.compute]);
         step_add(s->step, &(struct rows){ micro, b->T, b->ids, b->first },
             b->scored, &s->feed.targets, &sum);
         step_flush(s->step);

@@ -279,7 +279,8 @@ describe_inputs(struct student *s)
 static void
 open_inputs(struct student *s, const char *input)
 {
-    feed_open(&s->feed, input, a.teacher, a.ahead, a.compute != 0, &s->t.m);
+    feed_open(&s->feed, input, a.teacher, a.ahead, a.setup.compute != 0,
+        &s->t.m);
     if (a.resume != NULL && s->st.step > 0)
         feed_follow(&s->feed, &s->at, again_can_read(input));
     /* a new model takes the stream's EOS */

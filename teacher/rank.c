@@ -141,11 +141,8 @@ rank_begin(struct teacher *t)
     if (t->a->mpi && dist_begin(&e) < 0)
         die_err(&e);
     prog_rank(dist_world()->rank);
-    if (compute_init(t->a->compute, &e) < 0)
-        die_err(&e);
+    setup_begin(&t->a->setup);
     check_same_options(t);
-    if (dist_place(t->a->cpus, t->a->numa, &e) < 0)
-        die_err(&e);
     if (!t->a->mpi)
         return;
     if (watch_begin(t->a->rank_timeout, 0, "", &e) < 0)

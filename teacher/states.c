@@ -336,7 +336,7 @@ tell_first(struct teacher *t)
         return;
     config_tell_positions(&t->m.c, b->T, t->a->model);
     compute_tell(&t->m, t->pool, &(struct rows){ 1, b->T, b->ids, b->first },
-        t->a->compute, t->a->model);
+        t->a->setup.compute, t->a->model);
     mem_trim();
     t->program =
         plan_program(prog_resident() - own_bytes(t), pool_size(t->pool));

@@ -9,10 +9,10 @@
 #include "top.h"
 #include "base/mem.h"
 #include "base/note.h"
-#include "base/pool.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/out.h"
+#include "cli/setup.h"
+#include "cli/shared.h"
 #include "msg/batch.h"
 #include "model/compute.h"
 
@@ -28,15 +28,10 @@ static struct args a = { .tau = NAN,
     .rank_timeout = 30.0,
     .context = 1 };
 
-static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
+static const struct opt options[] = { OPT_MODEL(&a.model,
                                           "the teacher's model"),
     OPT_STR('o', "output", &a.out, "address", "address to write the stream to"),
-    OPT_SIZE('j', "threads", &a.threads, 0, 4096, "threads",
-        "threads (0: all processors)"),
-    OPT_STR(0, "cpus", &a.cpus, "list",
-        "run on these processors, such as 0-3,8"),
-    OPT_STR(0, "numa", &a.numa, "node",
-        "run on this memory node (rank: spread ranks over the nodes in turn)"),
+    OPT_PLACE(a.setup, OPT_NUMA_RANK),
     OPT_FLAG(0, "final", &a.final,
         "add final hidden states (without --hidden, --top and --sample: the "
         "default, with all blocks' outputs)"),
@@ -44,8 +39,7 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "targets hold the k most probable tokens of each prediction (0: none)"),
     OPT_SIZE(0, "sample", &a.sample, 0, UINT16_MAX, "n",
         "add n tokens drawn at random for each prediction (0: none)"),
-    OPT_SIZE('s', "seed", &a.seed, 0, 1e18, "seed",
-        "seed of the random numbers"),
+    OPT_SEED(&a.seed),
     OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
         "temperature of the softmax (default: 1)"),
     OPT_FLAG(0, "published", &a.published,
@@ -57,12 +51,10 @@ static const struct opt options[] = { OPT_STR('m', "model", &a.model, "model",
         "student, whose record names the blocks that --hidden mapped adds"),
     OPT_STR(0, "student-tokenizer", &a.student_tokenizer, "tokenizer",
         "the student's tokenizer, if it is not the teacher's"),
-    OPT_ENUM(0, "dtype", &a.dtype, dtypes, "type",
-        "type of the tensors written"),
+    OPT_DTYPE(&a.dtype, dtypes),
     OPT_FLAG(0, "no-head", &a.no_head,
         "leave out the head (student then needs --teacher)"),
-    OPT_ENUM(0, "compute", &a.compute, compute_names, "type",
-        "type that the factors of matrix products have"),
+    OPT_COMPUTE(&a.setup.compute),
     OPT_SIZE(0, "micro", &a.micro, 0, 1e6, "rows",
         "rows computed together (0: one, or as many as 1024 tokens hold)"),
     OPT_GROUP("ranks, started by mpirun"),
@@ -120,7 +112,6 @@ main(int argc, char **argv)
     if (a.out == NULL)
         out_refuse_tty(1);
     rank_begin(&t);
-    mem_settle();
     if (model_open(&t.m, a.model, &e) < 0)
         die_err(&e);
     rank_same_model(&t);
@@ -133,8 +124,7 @@ main(int argc, char **argv)
     if ((t.shard == NULL || dist_node()->rank == 0) &&
         model_check_finite(t.shard != NULL ? &t.m : t.run, &e) < 0)
         die_err(&e);
-    if ((t.pool = pool_new(dist_threads(a.threads), &e)) == NULL)
-        die_err(&e);
+    t.pool = setup_rank_pool(a.setup.threads);
     if (adds_tokens(&t))
         t.top = top_new(&t.m, t.pool,
             &(struct top_opt){ a.top, a.dtype == 0, a.sample, a.seed, a.tau,

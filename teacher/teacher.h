@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "cli/opt.h"
+#include "cli/setup.h"
 #include "dist/dist.h"
 #include "model/forward.h"
 #include "model/share.h"
@@ -15,11 +16,12 @@
 
 /* Values of the options of teacher(1); dtype 0: half precision. */
 struct args {
-    const char *model, *out, *hidden, *student, *cpus, *numa;
+    const char *model, *out, *hidden, *student;
     const char *student_tokenizer;
-    size_t threads, micro, top, sample, seed;
+    struct setup setup;
+    size_t micro, top, sample, seed;
     double tau;
-    int published, final, no_head, dtype, compute;
+    int published, final, no_head, dtype;
     /* options of ranks */
     int mpi;
     size_t tensor;  /* ranks that divide heads and channels; 1: off */

@@ -8,10 +8,10 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/digest.h"
-#include "cli/opt.h"
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "cli/shared.h"
 #include "docs/options.h"
 #include "docs/resume.h"
 #include "gen/chat.h"
@@ -271,14 +271,9 @@ job_decode(char **operand)
 int
 main(int argc, char **argv)
 {
-    const struct opt opts[] = { OPT_STR('t', "tokenizer", &tokenizer,
-                                    "tokenizer",
-                                    "tokenizer.json, model directory or .gguf"),
+    const struct opt opts[] = { OPT_TOKENIZER(&tokenizer, ""),
         OPT_STR('o', "output", &out, "addr", "address to write the stream to"),
-        OPT_SIZE('j', "threads", &run.threads, 0, 1024, "threads",
-            "threads (0: one per processor)"),
-        OPT_STR(0, "resume", &resume_dir, "path",
-            "continue the interrupted run that wrote to this path"),
+        OPT_THREADS(&run.threads), OPT_RESUME(&resume_dir),
         DOCS_OPTIONS(input, run), OPT_GROUP("tokens"),
         OPT_FLAG(0, "special", &encoder.special,
             "encode names of special tokens in the text as these tokens"),
@@ -288,15 +283,10 @@ main(int argc, char **argv)
         OPT_FLAG(0, "no-eos", &no_eos, "do not put EOS after documents"),
         OPT_FLAG(0, "chat", &chat,
             "read conversations, and mark what the assistant says"),
-        OPT_STR(0, "template", &template, "file",
-            "chat template (default: the model's)"),
-        OPT_STR(0, "date", &date, "date",
-            "date for chat templates that ask for it, such as 2026-01-31"),
-        OPT_GROUP("text"),
+        OPT_TEMPLATE(&template), OPT_DATE(&date), OPT_GROUP("text"),
         OPT_FLAG(0, "ids", &ids_only, "print ids, one document per line"),
         OPT_FLAG(0, "stats", &stats, "print a table of the sources"),
-        OPT_ENUM(0, "format", &format, stats_formats, "name",
-            "form of the output"),
+        OPT_FORMAT(&format, stats_formats),
         OPT_FLAG(0, "decode", &decode, "print the text of a stream"), OPT_END };
     char **operand = opt_parse(argc, argv, opts, "turn text into tokens",
         "[file ...]", 0, -1, NULL);

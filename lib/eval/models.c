@@ -38,7 +38,7 @@ models_open(struct eval_model **all, size_t *n, const char *spec, struct err *e)
         eq = NULL;
     j = models_add(all, n, eq != NULL ? eq + 1 : spec,
         eq != NULL ? xasprintf("%.*s", (int)(eq - spec), spec) : xstrdup(spec));
-    if (model_open(&j->m, j->path, e) < 0 || model_check_finite(&j->m, e) < 0)
+    if (model_open_checked(&j->m, j->path, NULL, e) < 0)
         return -1;
     j->params = model_params(&j->m);
     j->bytes = model_bytes(&j->m);

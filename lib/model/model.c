@@ -1,5 +1,6 @@
 /* Sizes, hashes and checks of all weights of a model; see model.h. */
 #include "model/model.h"
+#include "model/adapter_file.h"
 
 #include "base/mem.h"
 #include "model/adapter.h"
@@ -89,6 +90,15 @@ model_check_finite(const struct model *m, struct err *e)
     model_forget(m, NULL);
     free(x);
     return r;
+}
+
+int
+model_open_checked(struct model *m, const char *path, const char *adapter,
+    struct err *e)
+{
+    if (model_open(m, path, e) < 0 || model_check_finite(m, e) < 0)
+        return -1;
+    return adapter != NULL ? model_adapt(m, adapter, e) : 0;
 }
 
 static void

@@ -125,6 +125,10 @@ void model_forget_tile(const struct model *m, const struct weight *w,
 /* Check that every weight is finite.  -1: the error names the tensor.  Drops
  * the pages that it reads. */
 int model_check_finite(const struct model *m, struct err *e);
+/* model_open, model_check_finite and, unless adapter is NULL, model_adapt
+ * (adapter_file.h). */
+int model_open_checked(struct model *m, const char *path, const char *adapter,
+    struct err *e);
 /* XXH3-128, in hex, of the head (fp32 rows in logical order) and the final
  * norm.  Drops the pages that it reads. */
 void model_head_hash(const struct model *m, char out[33]);

@@ -4,9 +4,9 @@
 #include "base/note.h"
 #include "base/stop.h"
 #include "cli/die.h"
-#include "cli/opt.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
+#include "cli/shared.h"
 #include "msg/msg.h"
 #include "shard/source.h"
 #include "file_out.h"
@@ -31,9 +31,7 @@ static const struct opt options[] = { OPT_STR('o', "output", &out, "path",
                                           "the file or folder to write"),
     OPT_STR(0, "source", &given.source, "name",
         "source of the documents (default: all)"),
-    OPT_FLAG(0, "partial", &given.partial,
-        "accept a directory whose stream ended too early"),
-    OPT_END };
+    OPT_PARTIAL(&given.partial), OPT_END };
 
 /* A document to write. */
 struct export_doc {

@@ -28,8 +28,7 @@ static struct store_args a = STORE_DEFAULT;
 static struct import_opts given;
 
 static const struct opt options[] = { STORE_OPTIONS(a),
-    OPT_STR('t', "tokenizer", &given.tokenizer, "tokenizer",
-        "tokenizer.json, model directory or .gguf"),
+    OPT_TOKENIZER(&given.tokenizer, ""),
     OPT_SIZE(0, "vocab", &given.vocab, 0, 0x1p32, "n",
         "entries of the vocabulary (0: what -t says)"),
     OPT_STR(0, "bos-id", &given.bos, "id",

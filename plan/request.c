@@ -1,5 +1,5 @@
-/* Options that commands share: see common.h */
-#include "common.h"
+/* What a prediction is asked for: see request.h */
+#include "request.h"
 #include "predict.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 void
-common_check(const struct common *in, int ranks)
+request_check(const struct request *in, int ranks)
 {
     if (in->model == NULL)
         die(EX_USAGE, "name a model by -m; see %s -h", progname);
@@ -24,7 +24,7 @@ common_check(const struct common *in, int ranks)
 }
 
 void
-common_model_exists(const char *path)
+request_model_exists(const char *path)
 {
     if (!io_exists(path))
         die(EX_SYS,
@@ -36,7 +36,7 @@ common_model_exists(const char *path)
 }
 
 void
-common_job(struct job *j, const struct common *in, struct ranges *r,
+request_job(struct job *j, const struct request *in, struct ranges *r,
     char **operand, size_t n)
 {
     job_init(j);
@@ -77,7 +77,7 @@ set_anchor(struct job *j, const char *text)
 }
 
 void
-common_shapes(struct job *j, const struct common *in)
+request_shapes(struct job *j, const struct request *in)
 {
     struct err e;
 
@@ -100,7 +100,7 @@ key_values(const struct key *k, const struct ranges *r)
 }
 
 void
-common_tell(const struct job *j, const struct common *in,
+request_tell(const struct job *j, const struct request *in,
     const struct ranges *r)
 {
     struct job usual, own = *j;
