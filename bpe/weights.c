@@ -1,5 +1,8 @@
 /* Weights of sources; see weights.h. */
 #include "weights.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/weights.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,60 +14,19 @@
 
 static const char digits[] = "0123456789";
 
-/* Parse the decimal number text[n], and return it in thousandths; 0: it is not
- * valid. */
+/* Parse a decimal number, and return it in thousandths; 0: it is not valid. */
 static uint64_t
-thousandths(const char *text, size_t n)
+thousandths(const char *text)
 {
     const size_t whole = strspn(text, digits);
-    size_t part = 0;
-    uint64_t v = 0;
+    const char *point = text + whole;
+    const size_t part = *point == '.' ? strspn(point + 1, digits) : 0;
+    double v;
 
-    if (whole < n && text[whole] == '.')
-        part = strspn(text + whole + 1, digits);
-    if (whole == 0 || whole > 7 || part > 3 ||
-        n != whole + (text[whole] == '.' ? 1 + part : 0) || text[n - 1] == '.')
+    if (whole == 0 || part > 3 || (*point != '\0' && part == 0) ||
+        number_real(text, 0.001, MOST, &v) < 0)
         return 0;
-    for (size_t i = 0; i < whole; i++)
-        v = 10 * v + (uint64_t)(text[i] - '0');
-    for (size_t i = 0; i < 3; i++)
-        v = 10 * v + (i < part ? (uint64_t)(text[whole + 1 + i] - '0') : 0);
-    return v <= (uint64_t)MOST * THOUSAND ? v : 0;
-}
-
-/* Parse item[n] of the list; set[source] is 1 for sources named before. */
-static int
-parse_item(struct weights *w, const char *item, size_t n, char *set,
-    const struct inputs *in, struct err *e)
-{
-    size_t k = n, source;
-    uint64_t v;
-
-    while (k > 0 && item[k - 1] != '=')
-        k--;
-    if (k == 0 && n == 5 && memcmp(item, "equal", 5) == 0)
-        return w->equal = 1, 0;
-    if (k == 0)
-        return err_set(e, EX_USAGE,
-            "--weights: \"%.*s\" is neither equal nor name=weight",
-            (int)(n < 60 ? n : 60), item);
-    source = inputs_source(in, item, k - 1);
-    if (source == in->nsource)
-        return err_set(e, EX_USAGE,
-            "--weights: no source of the input is \"%.*s\"",
-            (int)(k - 1 < 60 ? k - 1 : 60), item);
-    if (set[source])
-        return err_set(e, EX_USAGE, "--weights: %s has two weights",
-            in->source[source]);
-    v = thousandths(item + k, n - k);
-    if (v == 0)
-        return err_set(e, EX_USAGE,
-            "--weights: %s: not a number of 0.001 to %u with three decimals at "
-            "most",
-            in->source[source], MOST);
-    set[source] = 1;
-    w->factor[source] = v;
-    return 0;
+    return (uint64_t)(v * THOUSAND + 0.5);
 }
 
 /* Divide factors and unit by their greatest common divisor. */
@@ -83,27 +45,42 @@ reduce_factors(struct weights *w)
     w->unit /= g;
 }
 
+/* Set w's factors by the list. */
+static int
+set_factors(struct weights *w, char *list, const struct inputs *in,
+    struct err *e)
+{
+    const char **number = xcalloc(w->n + 1, sizeof *number);
+    int r = weights_split(number, (const char *const *)in->source, w->n, list,
+        "equal", e);
+
+    w->equal = r > 0;
+    for (size_t k = 0; r >= 0 && k < w->n; k++)
+        if (number[k] != NULL && (w->factor[k] = thousandths(number[k])) == 0)
+            r = err_set(e, EX_USAGE,
+                "--weights: %s: not a number of 0.001 to %u with three "
+                "decimals at most",
+                in->source[k], MOST);
+    free(number);
+    return r < 0 ? -1 : 0;
+}
+
 int
 weights_parse(struct weights *w, const char *list, const struct inputs *in,
     struct err *e)
 {
-    char *set = xcalloc(in->nsource + 1, 1);
-    int r = 0;
+    char *copy = list != NULL ? xstrdup(list) : NULL;
+    int r;
 
-    w->n = in->nsource;
-    w->factor = xcalloc(w->n + 1, sizeof *w->factor);
-    w->unit = THOUSAND;
-    w->equal = 0;
+    *w =
+        (struct weights){ .factor = xcalloc(in->nsource + 1, sizeof *w->factor),
+            .unit = THOUSAND,
+            .n = in->nsource };
     for (size_t i = 0; i < w->n; i++)
         w->factor[i] = THOUSAND;
-    while (list && r == 0) {
-        const size_t n = strcspn(list, ",");
-
-        r = parse_item(w, list, n, set, in, e);
-        list = list[n] ? list + n + 1 : NULL;
-    }
+    r = copy != NULL ? set_factors(w, copy, in, e) : 0;
+    free(copy);
     reduce_factors(w);
-    free(set);
     if (r < 0)
         weights_release(w);
     return r;

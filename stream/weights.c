@@ -4,66 +4,32 @@
 #include "base/mem.h"
 #include "mix.h"
 #include "base/number.h"
+#include "base/weights.h"
 #include "msg/wire.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Split "NAME=NUMBER,..." into names->source, which points into the text, and
- * share. */
-static int
-read_shares(struct stream_info *names, double *share, char *text, struct err *e)
-{
-    for (char *p = text, *end;; p = end + 1) {
-        char *eq = strchr(p, '=');
-        double *v = &share[names->nsource];
-
-        if (!eq)
-            return err_set(e, EX_USAGE,
-                "--weights: \"%.100s\" is not NAME=NUMBER,...", p);
-        *eq = '\0';
-        names->source[names->nsource++] = p;
-        *v = strtod(eq + 1, &end);
-        if (end == eq + 1 || (*end && *end != ',') ||
-            !(*v >= 0.0 && *v <= 1e15))
-            return err_set(e, EX_USAGE,
-                "--weights: the weight of %.100s is no number: give 0 to 1e15",
-                p);
-        if (*end == '\0')
-            return 0;
-    }
-}
-
 int
 weights_parse(uint64_t *r, const struct dirs *d, const char *text,
     struct err *e)
 {
-    const size_t n = d->info.nsource, most = strlen(text) / 2 + 1;
-    struct stream_info all = { 0 }, names = { 0 };
-    double *given = xcalloc(most, sizeof *given);
+    const size_t n = d->info.nsource;
+    const char **number = xcalloc(n, sizeof *number);
     double *share = xcalloc(n, sizeof *share);
-    uint16_t *number = xcalloc(n > most ? n : most, sizeof *number);
     char *copy = xstrdup(text);
-    int bad;
+    int bad = weights_split(number, d->info.source, n, copy, NULL, e);
 
-    names.source = xcalloc(most, sizeof *names.source);
-    bad = read_shares(&names, given, copy, e);
-    if (!bad && (bad = stream_info_merge(&all, &d->info, number, e)) == 0)
-        bad = stream_info_merge(&all, &names, number, e);
-    for (size_t k = 0; !bad && k < names.nsource; k++)
-        if (number[k] < n)
-            share[number[k]] = given[k];
-        else
+    for (size_t k = 0; !bad && k < n; k++)
+        if (number[k] != NULL && number_real(number[k], 0, 1e15, &share[k]) < 0)
             bad = err_set(e, EX_USAGE,
-                "--weights: there is no source \"%.100s\"", names.source[k]);
+                "--weights: the weight of %.100s is no number: give 0 to 1e15",
+                d->info.source[k]);
     if (!bad && mix_quantise(r, share, n) < 0)
         bad = err_set(e, EX_USAGE, "--weights: all are 0; give one above 0");
-    free(all.source);
-    free(names.source);
     free(number);
     free(copy);
-    free(given);
     free(share);
     return bad;
 }

@@ -369,6 +369,7 @@ status 2 'a bad number' stream -B 0 d1
 status 2 'two lengths are refused' stream --tokens 5 --epochs 1 d1
 status 2 'an unknown source' stream --weights xx=1 d1
 like 'the error names the unknown source' 'there is no source "xx"' err
+status 2 'two weights of a source' stream --weights s0=1,s0=2 d1
 status 2 'the same directory twice' stream d1 d1
 status 3 'another tokenizer is refused' stream d1 wide
 status 1 'a missing directory is an error' stream none
