@@ -15,21 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Was an option given that determines content? */
-static int
-is_said(const struct given *g)
-{
-    return g->B != OPT_NONE || g->T != OPT_NONE || g->seed != OPT_NONE ||
-        g->open != OPT_NONE || g->length[0] != OPT_NONE ||
-        g->length[1] != OPT_NONE || g->length[2] != OPT_NONE || g->pack >= 0 ||
-        !isnan(g->alpha) || !isnan(g->unimax) || g->weights || g->curriculum ||
-        g->rank || g->shuffle || g->no_shuffle;
-}
-
 /* Set *at to the position after the last shard of an unfinished directory.  1:
  * set.  0: there is no shard. */
 static int
-directory_position(struct position *at, const char *run, const struct given *g)
+directory_position(struct position *at, const char *run, int said)
 {
     struct manifest m;
     struct err e;
@@ -44,7 +33,7 @@ directory_position(struct position *at, const char *run, const struct given *g)
         at->seq = m.seq;
         chain_hex(&m.chain, at->chain);
         at->cursor = m.cursor ? xstrdup(m.cursor) : NULL;
-    } else if (!is_said(g)) {
+    } else if (!said) {
         die(EX_USAGE,
             "%s: was begun, but holds no shard yet, so nothing says with which "
             "options: give them again (-s 0 if there were none)",
@@ -55,7 +44,7 @@ directory_position(struct position *at, const char *run, const struct given *g)
 }
 
 void
-resume_read(struct resume *s, const char *run, const struct given *g)
+resume_read(struct resume *s, const char *run, int said)
 {
     char *manifest = xasprintf("%s/%s", run, SHARD_MANIFEST), *dir = NULL;
     struct err e;
@@ -63,7 +52,7 @@ resume_read(struct resume *s, const char *run, const struct given *g)
 
     s->run = run;
     if (io_exists(manifest))
-        r = directory_position(&s->at, run, g);
+        r = directory_position(&s->at, run, said);
     else if ((r = ckpt_newest(run, &dir, NULL, &s->at, &e)) < 0)
         die_err(&e);
     free(manifest);

@@ -29,9 +29,9 @@ struct resume {
     struct position at; /* the consumer's position */
 };
 
-/* Read the newest position that `run` holds.  Dies if no stream can be resumed
- * there. */
-void resume_read(struct resume *s, const char *run, const struct given *g);
+/* Read the newest position that `run` holds.  said: 1 if an option is given
+ * that determines content.  Dies if no stream can be resumed there. */
+void resume_read(struct resume *s, const char *run, int said);
 void resume_release(struct resume *s);
 /* Overwrite *c, and set its algorithm, data and spec.  The caller frees the
  * spec by curriculum_release and free(c->spec.w). */

@@ -91,6 +91,21 @@ static const struct opt options[] = {
     OPT_END
 };
 
+/* Is an option given that determines content? */
+static int
+is_said(void)
+{
+    static const char *const others[] = { "output", "tee", "partial", "dry-run",
+        "mem", "threads", "cpus", "numa", "resume", NULL };
+    struct buf said = { 0 };
+    int any;
+
+    opt_changes(&said, options, others);
+    any = said.n > 0;
+    buf_release(&said);
+    return any;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -117,7 +132,7 @@ main(int argc, char **argv)
     if (dirs_open(&d, dir, (size_t)n, partial, &e) < 0)
         die_err(&e);
     if (run)
-        resume_read(&from, run, &g);
+        resume_read(&from, run, is_said());
     choose_cursor(&s.c, &g, &d, &from);
     how = (struct feed_means){ g.mem, threads_ahead(threads), dry };
     s.feed = d.info.T ? rows_feed(&d, &s.c.spec, &how, &e)
