@@ -67,7 +67,7 @@ static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_ENUM(0, "protocol", &a.protocol, protocol_name, "name",
         "how text is cut and scored"),
     OPT_SIZE('c', "context", &a.c, 2, 1 << 24, "tokens",
-        "tokens of a window of text (with --protocol batches: of a row)"),
+        "tokens of a window of text; in a stream of batches a window is a row"),
     OPT_SIZE(0, "stride", &a.stride, 0, 1 << 24, "tokens",
         "tokens from the beginning of a window to that of the next one, for "
         "--protocol hf (0: half a window)"),
