@@ -11,27 +11,25 @@ static void
 load_input(const struct profile *p, size_t i, enum fwd_input k,
     struct input_sums *s)
 {
-    static const char *const what[] = { ".sums", ".max", ".counts", ".from" };
-    const struct st_tensor *t[4];
-    char name[64];
+    struct input_tensor t[INPUT_TENSORS];
+    const struct st_tensor *at[INPUT_TENSORS];
+    void *copy[INPUT_TENSORS] = { 0 };
 
-    memset(s, 0, sizeof *s);
-    if ((s->n = profile_width(p, i, k)) == 0)
+    *s = (struct input_sums){ .n = profile_width(p, i, k) };
+    if (s->n == 0)
         return;
-    for (size_t j = 0; j < 4; j++)
-        t[j] = st_find(&p->sums, profile_tensor(name, i, k, what[j]));
-    s->sum = xmalloc(t[0]->nbytes);
-    memcpy(s->sum, t[0]->data, t[0]->nbytes);
-    s->max = xmalloc(t[1]->nbytes);
-    memcpy(s->max, t[1]->data, t[1]->nbytes);
-    s->count = xmalloc(t[2]->nbytes);
-    memcpy(s->count, t[2]->data, t[2]->nbytes);
-    s->bins = t[2]->shape[2] - 1;
-    s->from = st_u32(t[3], 0);
-    if (p->gradients) {
-        s->grad = xcalloc(s->n, sizeof *s->grad);
-        profile_gradient(p, i, k, s->grad);
-    }
+    input_tensors(t, i, k, s);
+    for (size_t j = 0; j < INPUT_TENSORS; j++)
+        if ((at[j] = st_find(&p->sums, t[j].name)) != NULL && j != T_FROM) {
+            copy[j] = xmalloc(at[j]->nbytes);
+            memcpy(copy[j], at[j]->data, at[j]->nbytes);
+        }
+    s->grad = copy[T_GRADIENT];
+    s->sum = copy[T_SUMS];
+    s->max = copy[T_MAX];
+    s->count = copy[T_COUNTS];
+    s->bins = at[T_COUNTS]->shape[2] - 1;
+    s->from = st_u32(at[T_FROM], 0);
 }
 
 static void

@@ -64,39 +64,54 @@ profile_width(const struct profile *p, size_t block, enum fwd_input input)
     return t != NULL && t->ndim == 2 ? t->shape[1] : 0;
 }
 
+void
+input_tensors(struct input_tensor t[INPUT_TENSORS], size_t block,
+    enum fwd_input input, const struct input_sums *s)
+{
+    const struct input_tensor all[INPUT_TENSORS] = {
+        { ".gradient", DT_F64, 1, { s->n }, s->grad, "" },
+        { ".sums", DT_F64, 3, { CLASSES, SUMS, s->n }, s->sum, "" },
+        { ".max", DT_F32, 2, { CLASSES, s->n }, s->max, "" },
+        { ".counts", DT_U32, 3, { CLASSES, s->n, 1 + s->bins }, s->count, "" },
+        { ".from", DT_U32, 1, { 1 }, &s->from, "" },
+    };
+
+    for (size_t j = 0; j < INPUT_TENSORS; j++) {
+        t[j] = all[j];
+        profile_tensor(t[j].name, block, input, all[j].suffix);
+    }
+}
+
 /* Fail if tensors of an input are missing or have other shapes. */
 static int
 check_input(const struct profile *p, size_t i, enum fwd_input k, struct err *e)
 {
-    const size_t n = profile_width(p, i, k), square[] = { n, n };
-    const size_t sums[] = { CLASSES, SUMS, n }, max[] = { CLASSES, n };
-    const size_t counts[] = { CLASSES, n, SIZE_MAX }, one[] = { 1 };
-    const struct st_tensor *c, *from;
-    char a[64];
+    /* any number of bins */
+    const struct input_sums s = { .n = profile_width(p, i, k),
+        .bins = SIZE_MAX - 1 };
+    const size_t square[] = { s.n, s.n };
+    const struct st_tensor *at[INPUT_TENSORS];
+    struct input_tensor t[INPUT_TENSORS];
+    size_t bins;
+    char name[64];
 
-    if (n == 0)
+    if (s.n == 0)
         return 0;
-    if (st_need(&p->sums, profile_tensor(a, i, k, ".sums"), DT_F64, 3, sums,
-            e) == NULL ||
-        st_need(&p->sums, profile_tensor(a, i, k, ".max"), DT_F32, 2, max, e) ==
-            NULL ||
-        (from = st_need(&p->sums, profile_tensor(a, i, k, ".from"), DT_U32, 1,
-             one, e)) == NULL ||
-        (c = st_need(&p->sums, profile_tensor(a, i, k, ".counts"), DT_U32, 3,
-             counts, e)) == NULL)
-        return -1;
-    if (c->shape[2] < 1 || c->shape[2] - 1 > SKETCH_BINS ||
-        st_u32(from, 0) + c->shape[2] - 1 > SKETCH_BINS)
-        return err_set(e, EX_INPUT, "%s: names bins past the last", c->name);
-    if (p->gradients &&
-        st_need(&p->sums, profile_tensor(a, i, k, ".gradient"), DT_F64, 1, &n,
-            e) == NULL)
-        return -1;
-    if (p->hessian.nt > 0 &&
-        st_need(&p->hessian, profile_tensor(a, i, k, ""), DT_F32, 2, square,
-            e) == NULL)
-        return -1;
-    return 0;
+    input_tensors(t, i, k, &s);
+    for (size_t j = p->gradients ? 0 : T_SUMS; j < INPUT_TENSORS; j++)
+        if ((at[j] = st_need(&p->sums, t[j].name, t[j].type, t[j].ndim,
+                 t[j].shape, e)) == NULL)
+            return -1;
+    bins = at[T_COUNTS]->shape[2];
+    if (bins < 1 || bins - 1 > SKETCH_BINS ||
+        st_u32(at[T_FROM], 0) + bins - 1 > SKETCH_BINS)
+        return err_set(e, EX_INPUT, "%s: names bins past the last",
+            t[T_COUNTS].name);
+    return p->hessian.nt > 0 &&
+            st_need(&p->hessian, profile_tensor(name, i, k, ""), DT_F32, 2,
+                square, e) == NULL
+        ? -1
+        : 0;
 }
 
 static int
@@ -156,7 +171,7 @@ read_about(struct profile *p, int *hessian, struct err *e)
 
 /* Fail if the profile is of another model than m. */
 static int
-check_model(const struct profile *p, const struct model *m, struct err *e)
+check_profiled(const struct profile *p, const struct model *m, struct err *e)
 {
     char hash[33];
     int same = p->L == m->c.L;
@@ -189,7 +204,7 @@ profile_open(struct profile *p, const char *dir, const struct model *m,
         profile_close(p);
         return -1;
     }
-    if (check_tensors(p, e) < 0 || (m != NULL && check_model(p, m, e) < 0)) {
+    if (check_tensors(p, e) < 0 || (m != NULL && check_profiled(p, m, e) < 0)) {
         profile_close(p);
         return err_prefix(e, "%s", dir);
     }

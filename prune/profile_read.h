@@ -21,6 +21,20 @@ char *profile_path(const char *dir, size_t file);
 char *profile_tensor(char out[64], size_t block, enum fwd_input input,
     const char *suffix);
 
+/* The tensors of an input in sums.safetensors. */
+enum { T_GRADIENT, T_SUMS, T_MAX, T_COUNTS, T_FROM, INPUT_TENSORS };
+struct input_tensor {
+    const char *suffix;
+    enum dtype type;
+    int ndim;
+    size_t shape[3];
+    const void *data; /* NULL: not in memory */
+    char name[64];
+};
+/* Set t to the tensors of input `input` of a block, whose sums are *s. */
+void input_tensors(struct input_tensor t[INPUT_TENSORS], size_t block,
+    enum fwd_input input, const struct input_sums *s);
+
 struct profile {
     char *dir;
     size_t L, rows, parts; /* parts: number of profiles added up */

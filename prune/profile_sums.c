@@ -223,7 +223,7 @@ keep_bins(struct input_sums *s, size_t from, size_t bins)
     }
     free(s->count);
     s->count = to;
-    s->from = from;
+    s->from = (uint32_t)from;
     s->bins = bins;
 }
 

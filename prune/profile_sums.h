@@ -39,13 +39,14 @@ enum {
 
 /* Sums over tokens of one input of a block. */
 struct input_sums {
-    size_t n;          /* number of channels; 0: the block has no such input */
-    double *sum;       /* [CLASSES,SUMS,n] */
-    float *max;        /* [CLASSES,n] largest |x| */
-    size_t from, bins; /* the bins from..from+bins-1 are stored */
-    uint32_t *count;   /* [CLASSES,n,1+bins] number of tokens with |x| below
+    size_t n;      /* number of channels; 0: the block has no such input */
+    double *sum;   /* [CLASSES,SUMS,n] */
+    float *max;    /* [CLASSES,n] largest |x| */
+    uint32_t from; /* the bins from..from+bins-1 are stored */
+    size_t bins;
+    uint32_t *count; /* [CLASSES,n,1+bins] number of tokens with |x| below
                         * 2^SKETCH_LOW, then in each bin */
-    double *grad;      /* [n] sums of |gradient times weight|; NULL: none */
+    double *grad;    /* [n] sums of |gradient times weight|; NULL: none */
 };
 /* Begin with all bins, and zeros. */
 void sums_init(struct input_sums *s, size_t n);

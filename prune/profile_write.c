@@ -8,32 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-put_input_tensors(struct st_out *o, size_t block, enum fwd_input input,
-    const struct input_sums *s, const uint32_t *from)
-{
-    const size_t sums[] = { CLASSES, SUMS, s->n }, max[] = { CLASSES, s->n };
-    const size_t counts[] = { CLASSES, s->n, 1 + s->bins }, one[] = { 1 };
-    char name[64];
-
-    if (s->grad != NULL)
-        st_out_tensor(o, profile_tensor(name, block, input, ".gradient"),
-            DT_F64, 1, &s->n, s->grad);
-    st_out_tensor(o, profile_tensor(name, block, input, ".sums"), DT_F64, 3,
-        sums, s->sum);
-    st_out_tensor(o, profile_tensor(name, block, input, ".max"), DT_F32, 2, max,
-        s->max);
-    st_out_tensor(o, profile_tensor(name, block, input, ".counts"), DT_U32, 3,
-        counts, s->count);
-    st_out_tensor(o, profile_tensor(name, block, input, ".from"), DT_U32, 1,
-        one, from);
-}
-
 static int
 write_sums(const struct profile_sums *s, const char *path, struct err *e)
 {
     const size_t tokens[] = { CLASSES }, turn[] = { CLASSES, TURNS };
-    uint32_t *from = xcalloc(s->L * FWD_INPUTS, sizeof *from);
+    struct input_tensor t[INPUT_TENSORS];
     struct st_out o = { 0 };
     int r;
 
@@ -45,17 +24,16 @@ write_sums(const struct profile_sums *s, const char *path, struct err *e)
         snprintf(name, sizeof name, "%zu.turn", i);
         st_out_tensor(&o, name, DT_F64, 2, turn, s->b[i].turn);
         for (size_t k = 0; k < FWD_INPUTS; k++) {
-            const struct input_sums *in = &s->b[i].in[k];
-
-            from[i * FWD_INPUTS + k] = (uint32_t)in->from;
-            if (in->n > 0)
-                put_input_tensors(&o, i, k, in, &from[i * FWD_INPUTS + k]);
+            input_tensors(t, i, k, &s->b[i].in[k]);
+            for (size_t j = 0; s->b[i].in[k].n > 0 && j < INPUT_TENSORS; j++)
+                if (t[j].data != NULL)
+                    st_out_tensor(&o, t[j].name, t[j].type, t[j].ndim,
+                        t[j].shape, t[j].data);
         }
     }
     st_out_end(&o);
     r = st_out_save(&o, path, e);
     st_out_release(&o);
-    free(from);
     return r;
 }
 
@@ -156,9 +134,10 @@ hash_profile(const char *dir, int hessian, struct err *e)
 
 static int
 write_about(const struct profile_sums *s, const struct profile_about *a,
-    const char *dir, const char *path, struct err *e)
+    const char *dir, struct err *e)
 {
     json_t *hashes = hash_profile(dir, a->hessian, e), *j;
+    char *path;
     int r;
 
     if (hashes == NULL)
@@ -174,7 +153,9 @@ write_about(const struct profile_sums *s, const struct profile_about *a,
         mem_exhausted("profile.json");
     if (a->hessian)
         json_object_set_new(j, "hessian_off", json_real(s->hess_off));
+    path = xasprintf("%s/profile.json", dir);
     r = js_save(j, path, e);
+    free(path);
     json_decref(j);
     return r;
 }
@@ -183,25 +164,21 @@ int
 profile_write(const struct profile_sums *s, const struct profile_about *a,
     const char *dir, struct err *e)
 {
-    char *sums = profile_path(dir, PROFILE_SUMS);
-    char *channels = xasprintf("%s/channels.tsv", dir);
-    char *blocks = xasprintf("%s/blocks.tsv", dir);
-    char *gradients = xasprintf("%s/gradients.tsv", dir);
-    char *about = xasprintf("%s/profile.json", dir);
-    const int r = write_sums(s, sums, e) < 0 ||
-            write_channels(s, channels, e) < 0 ||
-            write_block_table(s, blocks, e) < 0 ||
-            write_gradients(s, gradients, e) < 0 ||
-            write_about(s, a, dir, about, e) < 0
-        ? -1
-        : 0;
+    static const struct {
+        const char *name;
+        int (*write)(const struct profile_sums *, const char *, struct err *);
+    } file[] = { { "sums.safetensors", write_sums },
+        { "channels.tsv", write_channels }, { "blocks.tsv", write_block_table },
+        { "gradients.tsv", write_gradients } };
+    int r = 0;
 
-    free(sums);
-    free(channels);
-    free(blocks);
-    free(gradients);
-    free(about);
-    return r;
+    for (size_t i = 0; r == 0 && i < sizeof file / sizeof *file; i++) {
+        char *path = xasprintf("%s/%s", dir, file[i].name);
+
+        r = file[i].write(s, path, e);
+        free(path);
+    }
+    return r == 0 ? write_about(s, a, dir, e) : r;
 }
 
 /* ---- Hessians ---- */
