@@ -160,14 +160,26 @@ $(BUILD)/lib/libretort-pmpi.so: lib/dist/pmpi.c lib/dist/log.c lib/base/clock.c 
 	    -fvisibility=hidden \
 	    $(LDFLAGS) -o $@ $(filter %.c,$^) $(MPI_LIBS) -lm
 
-# Machines, models and tables are built into plan as strings, one a line.
+# Files that are built into programs as strings, one a line.
+STRINGS = sed 's/[\\"]/\\&/g; s/.*/"&\\n"/'
+
+# Machines, models and tables of plan.
 DATA = $(wildcard plan/*.json plan/machines/*.json plan/models/*.json)
 $(BUILD)/plan/data.h: $(DATA) Makefile
 	@mkdir -p $(@D)
 	@for f in $(DATA); do printf '{ "%s",\n' "$${f#plan/}"; \
-	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' "$$f"; echo ', NULL },'; done > $@
+	    $(STRINGS) "$$f"; echo ', NULL },'; done > $@
 $(BUILD)/plan/shipped.o: $(BUILD)/plan/data.h
 $(BUILD)/plan/shipped.o: private NEED += -I$(BUILD)/plan
+
+# Chat templates for training.
+TRAINING = $(wildcard lib/gen/training/*.jinja)
+$(BUILD)/lib/gen/training.h: $(TRAINING) Makefile
+	@mkdir -p $(@D)
+	@for f in $(TRAINING); do printf '{ "%s",\n' "$${f##*/}"; \
+	    $(STRINGS) "$$f"; echo '},'; done > $@
+$(BUILD)/lib/gen/chat_training.o: $(BUILD)/lib/gen/training.h
+$(BUILD)/lib/gen/chat_training.o: private NEED += -I$(BUILD)/lib/gen
 
 # retort lists the programs with the sentences of their pages.
 LISTED = $(filter-out retort,$(NAMES) $(if $(HTTPD_LIBS),,serve))
