@@ -185,17 +185,15 @@ list_tally(struct sheet *s, const struct eval *e, size_t i, const char *table,
 {
     if (t->n == 0)
         return;
-    sheet_text(s, e->j[i].label);
-    sheet_text(s, table);
-    sheet_text(s, name);
-    sheet_count(s, t->n);
+    sheet_row(s, TEXT(e->j[i].label), TEXT(table), TEXT(name), COUNT(t->n));
     for (int k = 0; k < T_N; k++) {
         const int beside = k == T_KL || k >= T_BACK;
 
-        sheet_number(s, "%.8f",
-            k == T_ECE                      ? error
-                : beside && e->base == NONE ? NAN
-                                            : t->v[k] / t->weight);
+        sheet_row(s,
+            NUMBER("%.8f",
+                k == T_ECE                      ? error
+                    : beside && e->base == NONE ? NAN
+                                                : t->v[k] / t->weight));
     }
 }
 

@@ -59,11 +59,8 @@ print_draft(const struct eval *e, size_t model, const char *by, double cost,
     const struct draft d = draft_best(accept, cost);
 
     if (s->format != FMT_TEXT) {
-        sheet_text(s, e->j[model].label);
-        sheet_text(s, by);
-        sheet_number(s, "%.6f", cost);
-        sheet_count(s, d.tokens);
-        sheet_number(s, "%.4f", d.speedup);
+        sheet_row(s, TEXT(e->j[model].label), TEXT(by), NUMBER("%.6f", cost),
+            COUNT(d.tokens), NUMBER("%.4f", d.speedup));
         return;
     }
     buf_addf(s->b, "%-*s %5s", width, SHOWN(e->j[model].label), by);

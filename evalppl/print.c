@@ -54,6 +54,9 @@ describe_input(const struct eval *e, struct buf *b)
 
 /* ---- TSV and JSON ---- */
 
+/* A count that is not known if it is 0. */
+#define SIZE(n) NUMBER("%.0f", (n) > 0 ? (double)(n) : NAN)
+
 static void
 list_protocols(const struct eval *e, struct sheet *s)
 {
@@ -66,24 +69,12 @@ list_protocols(const struct eval *e, struct sheet *s)
         struct figures f;
 
         eval_figures(e, NONE, 0, &f);
-        sheet_text(s, e->j[0].label);
-        sheet_text(s, protocol_name[e->protocol]);
-        sheet_count(s, e->c);
-        sheet_count(s, e->stride);
-        sheet_number(s, "%.0f", e->info.bos >= 0 ? (double)e->info.bos : NAN);
-        sheet_count(s, e->ntokens);
-        sheet_count(s, f.units);
-        sheet_count(s, f.n);
-        sheet_number(s, "%.0f", f.words > 0 ? (double)f.words : NAN);
-        sheet_number(s, "%.0f", f.bytes > 0 ? (double)f.bytes : NAN);
+        sheet_row(s, TEXT(e->j[0].label), TEXT(protocol_name[e->protocol]),
+            COUNT(e->c), COUNT(e->stride),
+            NUMBER("%.0f", e->info.bos >= 0 ? (double)e->info.bos : NAN),
+            COUNT(e->ntokens), COUNT(f.units), COUNT(f.n), SIZE(f.words),
+            SIZE(f.bytes));
     }
-}
-
-static void
-add_estimate(struct sheet *s, const struct estimate *m)
-{
-    sheet_number(s, "%.8f", m->v);
-    sheet_number(s, "%.8f", m->se);
 }
 
 static void
@@ -93,29 +84,16 @@ list_model(const struct eval *e, size_t source, size_t model, struct sheet *s)
     struct figures f;
 
     eval_figures(e, source, model, &f);
-    sheet_text(s, j->label);
-    sheet_text(s, source_name(e, source));
-    sheet_count(s, j->params);
-    sheet_count(s, f.units);
-    sheet_count(s, f.n);
-    add_estimate(s, &f.nll);
-    sheet_number(s, "%.6f", f.ppl);
-    sheet_number(s, "%.6f", f.low);
-    sheet_number(s, "%.6f", f.high);
-    add_estimate(s, &f.kl);
-    add_estimate(s, &f.klt);
-    sheet_number(s, "%.6f", f.agree.v);
-    sheet_number(s, "%.6f", f.agree.se);
-    sheet_number(s, "%.3f", f.ppl_ratio);
-    sheet_number(s, "%.3f", f.regained);
-    sheet_number(s, "%.1f", source == NONE ? speed(e, j) : NAN);
-    sheet_number(s, "%.0f", source == NONE ? (double)memory(j) : NAN);
-    sheet_number(s, "%.0f", f.bytes > 0 ? (double)f.bytes : NAN);
-    add_estimate(s, &f.bits);
-    sheet_number(s, "%.0f", f.words > 0 ? (double)f.words : NAN);
-    sheet_number(s, "%.6f", f.byte_ppl);
-    sheet_number(s, "%.6f", f.word_ppl);
-    add_estimate(s, &f.accept);
+    sheet_row(s, TEXT(j->label), TEXT(source_name(e, source)), COUNT(j->params),
+        COUNT(f.units), COUNT(f.n), ESTIMATE("%.8f", f.nll),
+        NUMBER("%.6f", f.ppl), NUMBER("%.6f", f.low), NUMBER("%.6f", f.high),
+        ESTIMATE("%.8f", f.kl), ESTIMATE("%.8f", f.klt),
+        ESTIMATE("%.6f", f.agree), NUMBER("%.3f", f.ppl_ratio),
+        NUMBER("%.3f", f.regained),
+        NUMBER("%.1f", source == NONE ? speed(e, j) : NAN),
+        NUMBER("%.0f", source == NONE ? (double)memory(j) : NAN), SIZE(f.bytes),
+        ESTIMATE("%.8f", f.bits), SIZE(f.words), NUMBER("%.6f", f.byte_ppl),
+        NUMBER("%.6f", f.word_ppl), ESTIMATE("%.8f", f.accept));
 }
 
 /* Append the difference of models i and k to the list `differences` of s. */
@@ -124,12 +102,8 @@ list_difference(struct sheet *s, const struct eval_model *i,
     const struct eval_model *k, const char *quantity, const struct estimate *m,
     const char *source)
 {
-    sheet_text(s, i->label);
-    sheet_text(s, k->label);
-    sheet_text(s, quantity);
-    add_estimate(s, m);
-    sheet_number(s, "%.3f", m->v / m->se);
-    sheet_text(s, source);
+    sheet_row(s, TEXT(i->label), TEXT(k->label), TEXT(quantity),
+        ESTIMATE("%.8f", *m), NUMBER("%.3f", m->v / m->se), TEXT(source));
 }
 
 /* Append the differences between every two models on one source. */

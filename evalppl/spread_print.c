@@ -104,12 +104,8 @@ static void
 list_value(struct sheet *s, const char *const at[2], const char *quantity,
     const char *statistic, const struct estimate *v)
 {
-    sheet_text(s, at[0]);
-    sheet_text(s, at[1]);
-    sheet_text(s, quantity);
-    sheet_text(s, statistic);
-    sheet_number(s, "%.8f", v->v);
-    sheet_number(s, "%.8f", v->se);
+    sheet_row(s, TEXT(at[0]), TEXT(at[1]), TEXT(quantity), TEXT(statistic),
+        ESTIMATE("%.8f", *v));
 }
 
 static void

@@ -78,13 +78,11 @@ list_documents(const struct eval *e, const struct ranked *r, size_t n,
         const struct unit *u = &e->units.unit[r[i].unit];
 
         snprintf(key, sizeof(key), "%016" PRIx64, u->key);
-        sheet_text(s, key);
-        sheet_text(s, e->info.source[u->source]);
-        sheet_count(s, u->n);
+        sheet_row(s, TEXT(key), TEXT(e->info.source[u->source]), COUNT(u->n));
         for (size_t k = 0; k < nc; k++)
-            sheet_number(s, "%.6f",
-                unit_mean(e, r[i].unit, c[k].model, c[k].q));
-        sheet_number(s, "%.0f", u->bytes > 0 ? (double)u->bytes : NAN);
+            sheet_row(s,
+                NUMBER("%.6f", unit_mean(e, r[i].unit, c[k].model, c[k].q)));
+        sheet_row(s, NUMBER("%.0f", u->bytes > 0 ? (double)u->bytes : NAN));
     }
     free(name);
 }

@@ -83,22 +83,14 @@ static void
 list_score(const struct eval *e, const struct subject *of, size_t model,
     const struct task_figures *f, struct sheet *s)
 {
-    sheet_text(s, task_name(of));
-    sheet_text(s, group_name(of));
-    sheet_text(s, e->j[model].label);
-    sheet_text(s, score_of(of));
-    sheet_count(s, f->n);
-    sheet_number(s, "%.6f", f->chance);
-    for (int i = SCORE_ACC; i <= SCORE_BYTES; i++) {
-        sheet_number(s, "%.6f", f->acc[i].v);
-        sheet_number(s, "%.6f", f->acc[i].se);
-    }
-    sheet_number(s, "%.6f", f->ppl.v);
-    sheet_number(s, "%.6f", f->ppl.se);
-    sheet_number(s, "%.6f", f->bits);
-    sheet_number(s, "%.3f", f->recovery);
-    sheet_number(s, "%.3f", f->low);
-    sheet_number(s, "%.3f", f->high);
+    sheet_row(s, TEXT(task_name(of)), TEXT(group_name(of)),
+        TEXT(e->j[model].label), TEXT(score_of(of)), COUNT(f->n),
+        NUMBER("%.6f", f->chance));
+    for (int i = SCORE_ACC; i <= SCORE_BYTES; i++)
+        sheet_row(s, ESTIMATE("%.6f", f->acc[i]));
+    sheet_row(s, ESTIMATE("%.6f", f->ppl), NUMBER("%.6f", f->bits),
+        NUMBER("%.3f", f->recovery), NUMBER("%.3f", f->low),
+        NUMBER("%.3f", f->high));
 }
 
 static void
@@ -109,14 +101,9 @@ list_score_pairs(const struct eval *e, const struct task *t, size_t nt,
         for (size_t k = i + 1; k < e->nj; k++) {
             const struct estimate m = subject_difference(t, nt, of, i, k);
 
-            sheet_text(s, task_name(of));
-            sheet_text(s, group_name(of));
-            sheet_text(s, e->j[i].label);
-            sheet_text(s, e->j[k].label);
-            sheet_text(s, score_of(of));
-            sheet_number(s, "%.6f", m.v);
-            sheet_number(s, "%.6f", m.se);
-            sheet_number(s, "%.3f", m.v / m.se);
+            sheet_row(s, TEXT(task_name(of)), TEXT(group_name(of)),
+                TEXT(e->j[i].label), TEXT(e->j[k].label), TEXT(score_of(of)),
+                ESTIMATE("%.6f", m), NUMBER("%.3f", m.v / m.se));
         }
 }
 
@@ -277,20 +264,12 @@ list_item(const struct eval *e, const struct task *t, size_t item, size_t model,
     const struct request_score *r =
         t->score + model * t->nrequest + t->at[item];
 
-    for (size_t i = 0; i < it->n; i++) {
-        sheet_text(s, t->name);
-        sheet_text(s, t->group.v[it->group]);
-        sheet_count(s, item);
-        sheet_count(s, it->line);
-        sheet_text(s, e->j[model].label);
-        sheet_count(s, i);
-        sheet_count(s, i == it->right);
-        sheet_count(s, r[i].tokens);
-        sheet_number(s, "%.6f", r[i].logp);
-        sheet_count(s, (size_t)r[i].greedy);
-        sheet_number(s, "%.0f", it->chars[i]);
-        sheet_number(s, "%.0f", it->length[i]);
-    }
+    for (size_t i = 0; i < it->n; i++)
+        sheet_row(s, TEXT(t->name), TEXT(t->group.v[it->group]), COUNT(item),
+            COUNT(it->line), TEXT(e->j[model].label), COUNT(i),
+            COUNT(i == it->right), COUNT(r[i].tokens),
+            NUMBER("%.6f", r[i].logp), COUNT((size_t)r[i].greedy),
+            NUMBER("%.0f", it->chars[i]), NUMBER("%.0f", it->length[i]));
 }
 
 void

@@ -127,47 +127,29 @@ static void
 list_result(const struct bench *b, const struct bench_side *side, size_t k,
     const struct bench_result *r, struct sheet *s)
 {
-    sheet_text(s, side->name);
-    sheet_count(s, b->plan.at_once[k]);
-    sheet_count(s, r->completed);
-    sheet_count(s, r->failed);
-    sheet_number(s, "%.6f", r->duration);
-    sheet_count(s, r->in);
-    sheet_count(s, r->out);
-    sheet_number(s, "%.6g", r->requests);
-    sheet_number(s, "%.6g", r->tokens);
-    sheet_number(s, "%.6g", r->total);
-    sheet_number(s, "%.1f",
-        side->is_server ? NAN : (double)side->process.peak * 1e-6);
-    for (int m = 0; m < BENCH_TIMES; m++) {
-        sheet_number(s, "%.6g", r->ms[m].mean);
-        sheet_number(s, "%.6g", r->ms[m].median);
-        sheet_number(s, "%.6g", r->ms[m].std);
-        sheet_number(s, "%.6g", r->ms[m].p99);
-    }
+    sheet_row(s, TEXT(side->name), COUNT(b->plan.at_once[k]),
+        COUNT(r->completed), COUNT(r->failed), NUMBER("%.6f", r->duration),
+        COUNT(r->in), COUNT(r->out), NUMBER("%.6g", r->requests),
+        NUMBER("%.6g", r->tokens), NUMBER("%.6g", r->total),
+        NUMBER("%.1f",
+            side->is_server ? NAN : (double)side->process.peak * 1e-6));
+    for (int m = 0; m < BENCH_TIMES; m++)
+        sheet_row(s, NUMBER("%.6g", r->ms[m].mean),
+            NUMBER("%.6g", r->ms[m].median), NUMBER("%.6g", r->ms[m].std),
+            NUMBER("%.6g", r->ms[m].p99));
 }
 
-static void
-list_interval(struct sheet *s, const struct bench_interval *i)
-{
-    sheet_number(s, "%.6g", i->v);
-    sheet_number(s, "%.6g", i->low);
-    sheet_number(s, "%.6g", i->high);
-}
+#define INTERVAL(i) \
+    NUMBER("%.6g", (i).v), NUMBER("%.6g", (i).low), NUMBER("%.6g", (i).high)
 
 static void
 list_pair(const struct bench *b, const struct bench_side *side, size_t k,
     const struct bench_pair *p, struct sheet *s)
 {
-    for (int m = 0; m < BENCH_MEASURES; m++) {
-        sheet_text(s, side->name);
-        sheet_text(s, b->side[0].name);
-        sheet_count(s, b->plan.at_once[k]);
-        sheet_text(s, measures[m].name);
-        sheet_count(s, p[m].n);
-        list_interval(s, &p[m].difference);
-        list_interval(s, &p[m].ratio);
-    }
+    for (int m = 0; m < BENCH_MEASURES; m++)
+        sheet_row(s, TEXT(side->name), TEXT(b->side[0].name),
+            COUNT(b->plan.at_once[k]), TEXT(measures[m].name), COUNT(p[m].n),
+            INTERVAL(p[m].difference), INTERVAL(p[m].ratio));
 }
 
 /* ---- all of it ---- */

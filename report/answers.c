@@ -345,12 +345,10 @@ static void
 put_lengths(struct sheet *s, const char *of, const char *unit,
     const struct lengths *l)
 {
-    sheet_text(s, of);
-    sheet_text(s, unit);
-    sheet_count(s, l->n);
-    sheet_number(s, "%.6f", mean_length(l));
+    sheet_row(s, TEXT(of), TEXT(unit), COUNT(l->n),
+        NUMBER("%.6f", mean_length(l)));
     for (int i = 0; i <= 4; i++)
-        sheet_number(s, "%.10g", quantile(l->v, l->n, i / 4.0));
+        sheet_row(s, NUMBER("%.10g", quantile(l->v, l->n, i / 4.0)));
 }
 
 static void
@@ -377,21 +375,16 @@ put_sheet(struct buf *b, const struct answers *a, enum format format)
     put_lengths(&s, kinds[0], "words", &a->questions);
     put_lengths(&s, kinds[1], unit, l);
     sheet_list(&s, "shares", shares);
-    for (size_t i = 0; i < sizeof share / sizeof *share; i++) {
-        sheet_text(&s, share[i].name);
-        sheet_count(&s, share[i].of);
-        sheet_number(&s, "%.6f", share[i].value);
-    }
+    for (size_t i = 0; i < sizeof share / sizeof *share; i++)
+        sheet_row(&s, TEXT(share[i].name), COUNT(share[i].of),
+            NUMBER("%.6f", share[i].value));
     sheet_list(&s, "first_words", words);
     for (int k = 0; k < 2; k++) {
         size_t n;
         struct first_word *v = sorted_words(a->first[k], &n);
 
-        for (size_t i = 0; i < n; i++) {
-            sheet_text(&s, kinds[k]);
-            sheet_text(&s, v[i].word);
-            sheet_count(&s, v[i].n);
-        }
+        for (size_t i = 0; i < n; i++)
+            sheet_row(&s, TEXT(kinds[k]), TEXT(v[i].word), COUNT(v[i].n));
         free(v);
     }
     sheet_close(&s);

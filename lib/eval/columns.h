@@ -5,6 +5,9 @@
 #include "base/mem.h"
 #include "eval/estimate.h"
 
+/* Two cells of a sheet (format/sheet.h): an estimate and its error. */
+#define ESTIMATE(fmt, m) NUMBER(fmt, (m).v), NUMBER(fmt, (m).se)
+
 /* Append a space and a number, right-aligned in `width` columns; "-" if it is
  * not finite. */
 void put_column(struct buf *b, int width, const char *fmt, double v);

@@ -97,37 +97,26 @@ end_cell(struct sheet *s)
     s->rows++;
 }
 
-void
-sheet_text(struct sheet *s, const char *text)
+static void
+add_cell(struct sheet *s, const struct sheet_cell *c)
 {
     begin_cell(s);
-    if (s->format == FMT_TSV)
-        buf_adds(s->b, SHOWN(text));
+    if (c->text != NULL && s->format == FMT_JSON)
+        js_quote(s->b, SHOWN(c->text));
+    else if (c->text != NULL)
+        buf_adds(s->b, SHOWN(c->text));
+    else if (c->fmt == NULL)
+        buf_addf(s->b, "%zu", c->n);
+    else if (isfinite(c->v))
+        buf_addf(s->b, c->fmt, c->v);
     else
-        js_quote(s->b, SHOWN(text));
+        buf_adds(s->b, s->format == FMT_TSV ? "-" : "null");
     end_cell(s);
 }
 
 void
-sheet_count(struct sheet *s, size_t n)
+sheet_cells(struct sheet *s, size_t n, const struct sheet_cell *cell)
 {
-    begin_cell(s);
-    buf_addf(s->b, "%zu", n);
-    end_cell(s);
-}
-
-void
-sheet_number(struct sheet *s, const char *fmt, double v)
-{
-    begin_cell(s);
-    buf_addf(s->b, isfinite(v) ? fmt : s->format == FMT_TSV ? "-" : "null", v);
-    end_cell(s);
-}
-
-void
-sheet_none(struct sheet *s)
-{
-    begin_cell(s);
-    buf_adds(s->b, s->format == FMT_TSV ? "" : "null");
-    end_cell(s);
+    for (size_t i = 0; i < n; i++)
+        add_cell(s, &cell[i]);
 }

@@ -4,8 +4,8 @@
  * TSV: each list is a line of column names and a line for each row, with an
  * empty line between two lists.  JSON: one object, whose members are numbers
  * (facts) and lists of objects, which have the columns as members.  SHOWN
- * escapes texts in both.  A number that is not finite is "-" in TSV; a missing
- * one (sheet_none) is an empty cell.  Both are null in JSON.
+ * escapes texts in both.  A number that is not finite is "-" in TSV and null
+ * in JSON.
  */
 #ifndef FORMAT_SHEET_H
 #define FORMAT_SHEET_H
@@ -35,10 +35,32 @@ void sheet_close(struct sheet *s);
 void sheet_fact(struct sheet *s, const char *name, size_t value);
 /* Begin a list.  column ends with NULL and must outlive the list. */
 void sheet_list(struct sheet *s, const char *name, const char *const *column);
-/* Add the next cell; after a row's last cell a new row begins. */
-void sheet_text(struct sheet *s, const char *text);
-void sheet_count(struct sheet *s, size_t n);
-void sheet_number(struct sheet *s, const char *fmt, double v);
-void sheet_none(struct sheet *s);
+
+/* A cell: a text, a count (size_t), or a number (double) in a format of
+ * printf. */
+struct sheet_cell {
+    const char *text, *fmt;
+    size_t n;
+    double v;
+};
+#define TEXT(text)         \
+    {                      \
+        text, NULL, 0, 0.0 \
+    }
+#define COUNT(n)           \
+    {                      \
+        NULL, NULL, n, 0.0 \
+    }
+#define NUMBER(fmt, v)  \
+    {                   \
+        NULL, fmt, 0, v \
+    }
+/* Add n cells; after a row's last cell a new row begins. */
+void sheet_cells(struct sheet *s, size_t n, const struct sheet_cell *cell);
+#define sheet_row(s, ...)                                    \
+    sheet_cells(s,                                           \
+        sizeof((const struct sheet_cell[]){ __VA_ARGS__ }) / \
+            sizeof(struct sheet_cell),                       \
+        (const struct sheet_cell[]){ __VA_ARGS__ })
 
 #endif
