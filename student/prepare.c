@@ -1,5 +1,6 @@
 /* Preparing a run: see prepare.h. */
 #include "prepare.h"
+#include "load.h"
 #include "rank.h"
 #include "student.h"
 #include "record.h"

@@ -13,6 +13,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Letters of the optimiser's states in names of tensors: the two moments,
+ * averages. */
+#define MOMENT_LETTERS "mve"
+
 /* Counters that a checkpoint holds besides weights and moments. */
 struct progress_state {
     uint64_t step;   /* steps applied */
@@ -81,11 +85,6 @@ int save_begin(struct saver *s, struct tmodel *t, struct adamw *a,
 int save_written(struct saver *s, struct err *e);
 /* Wait until the checkpoint is complete.  -1 and *e: as save_written. */
 int save_done(struct saver *s, struct err *e);
-/* Load moments, counters and masks of a checkpoint; the caller has read its
- * weights by opening it as a model.  Masks that the checkpoint lacks, as the
- * run began without --mask, stay as they are. */
-int load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
-    struct progress_state *st, struct err *e);
 /* Write the finished model with its effective weights into RUN; config.json
  * last, so that RUN is a model only when it is complete. */
 int save_final(struct saver *s, struct tmodel *t, struct err *e);

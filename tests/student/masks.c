@@ -1,5 +1,6 @@
 /* Sparse matrices in training: zeros stay, and what is kept stays trainable. */
 #include "../lib/tap.h"
+#include "student/load.h"
 #include "student/masks.h"
 #include "student/save.h"
 #include "base/io.h"
