@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 enum {
     CLOSING = 500, /* bytes of each part of the closing line */
@@ -30,6 +31,8 @@ static double started; /* clock_now() when the program began */
  * thread. */
 static _Atomic double stopped_at;
 static _Atomic int saving;
+/* See prog_defer_stop.  deferred: the signal that is not yet in stop_asked. */
+static volatile sig_atomic_t deferring, deferred;
 
 const char *
 prog_version(void)
@@ -105,9 +108,19 @@ on_stop(int sig)
     const double now = clock_now();
     double first = 0.0;
 
-    stop_asked = sig;
-    if (atomic_compare_exchange_strong(&stopped_at, &first, now))
+    if (atomic_compare_exchange_strong(&stopped_at, &first, now)) {
+        if (deferring) {
+            deferred = sig;
+            alarm(PROG_DEFER);
+        } else {
+            stop_asked = sig;
+        }
         return;
+    }
+    if (deferred == 0)
+        stop_asked = sig;
+    else if (sig == SIGALRM || now - first >= PATIENCE)
+        stop_asked = deferred;
     if (sig == SIGINT && !atomic_load(&saving) && now - first >= PATIENCE) {
         io_remove_temporaries();
         signal(SIGINT, SIG_DFL);
@@ -132,6 +145,26 @@ prog_catch_stop(void)
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGUSR2, &sa, NULL);
+}
+
+void
+prog_defer_stop(int on)
+{
+    const struct sigaction sa = { .sa_handler = on_stop };
+
+    if (on)
+        sigaction(SIGALRM, &sa, NULL);
+    deferring = on;
+    if (on || deferred == 0)
+        return;
+    alarm(0);
+    stop_asked = deferred;
+}
+
+int
+prog_stop_deferred(void)
+{
+    return deferred;
 }
 
 void

@@ -35,6 +35,13 @@ void prog_say(const char *msg);
  * prog_saving is on. */
 void prog_catch_stop(void);
 void prog_saving(int on);
+/* While `on`, a signal to stop does not set stop_asked at once, so that work in
+ * hand can be finished: it is set PROG_DEFER seconds later, by another signal
+ * after two seconds, or by prog_defer_stop(0).  prog_stop_deferred: the signal
+ * that has come meanwhile, or 0. */
+enum { PROG_DEFER = 30 };
+void prog_defer_stop(int on);
+int prog_stop_deferred(void);
 /* Set stop_asked, by SIGALRM, `seconds` after the program began. */
 void prog_stop_after(double seconds);
 
