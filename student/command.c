@@ -119,6 +119,8 @@ release_run(struct student *s)
     step_free(s->step);
     param_shards_free(s->parts);
     pipe_free(s->pipe);
+    round_release(&s->round);
+    outer_free(s->outer);
     adamw_free(s->opt);
     if (s->t.adapter != NULL) {
         adapter_close(&s->adapter);

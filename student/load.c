@@ -76,11 +76,46 @@ read_moment(const struct st *o, size_t i, int k, const struct tmodel *t,
     return 0;
 }
 
-static int
-read_optimiser(const struct st *o, const struct io_map *map, const char *file,
-    struct tmodel *t, struct adamw *a, struct progress_state *st, size_t *got,
-    struct err *e)
+/* A file of moments. */
+struct moments {
+    char *path;
+    struct io_map map;
+    struct st st;
+    int open;
+};
+
+static void
+close_moments(struct moments *f)
 {
+    if (f->open) {
+        st_release(&f->st);
+        io_unmap(&f->map);
+    }
+    free(f->path);
+}
+
+/* Open a file of moments; path becomes its own. */
+static int
+open_moments(struct moments *f, char *path, struct err *e)
+{
+    f->path = path;
+    if (io_map(&f->map, path, e) < 0)
+        return -1;
+    if (st_parse(&f->st, f->map.p, f->map.n, e) < 0) {
+        io_unmap(&f->map);
+        return err_prefix(e, "%s", path);
+    }
+    f->open = 1;
+    return 0;
+}
+
+/* Read what a file of moments has besides these. */
+static int
+read_counters(const struct moments *f, struct adamw *a,
+    struct progress_state *st, struct err *e)
+{
+    const struct st *o = &f->st;
+    const char *file = f->path;
     const char *type = st_meta(o, "moments");
     const char *mine = dtype_name(adamw_dtype(a));
     const char *kernels = st_meta(o, "kernels");
@@ -110,16 +145,10 @@ read_optimiser(const struct st *o, const struct io_map *map, const char *file,
         warn("%s: written with kernels %s, continued with %s: the bits will "
              "differ from an undisturbed run's",
             file, kernels, kern_name());
-    for (size_t i = 0; i < t->ngroup; i++)
-        for (int k = 0; k < adamw_kinds(a); k++) {
-            if (read_moment(o, i, k, t, a, got, e) < 0)
-                return err_prefix(e, "%s", file);
-            io_map_forget(map, 0, map->n);
-        }
     return 0;
 }
 
-/* Is `name` a file of moments, or of a rank's part of them? */
+/* Is `name` a file of moments, or of a part of them? */
 static int
 is_optimiser(const char *name)
 {
@@ -127,44 +156,171 @@ is_optimiser(const char *name)
         strncmp(name, "optimiser-", strlen("optimiser-")) == 0;
 }
 
+/* Read the moments of a file that this rank needs. */
 static int
-read_moments_file(const char *dir, const char *name, struct tmodel *t,
+read_own_part(char *path, const struct tmodel *t, struct adamw *a,
+    struct progress_state *st, size_t *got, struct err *e)
+{
+    struct moments f = { 0 };
+    int r = open_moments(&f, path, e);
+
+    if (r == 0)
+        r = read_counters(&f, a, st, e);
+    for (size_t i = 0; i < t->ngroup && r == 0; i++)
+        for (int k = 0; k < adamw_kinds(a) && r == 0; k++) {
+            if ((r = read_moment(&f.st, i, k, t, a, got, e)) < 0)
+                err_prefix(e, "%s", path);
+            io_map_forget(&f.map, 0, f.map.n);
+        }
+    close_moments(&f);
+    return r;
+}
+
+/* ---- files of ranks with moments of their own (--sync-every) ---- */
+
+/* Set to[n] to the sums divided by `files`, as elements of that type. */
+static void
+put_mean(void *to, const double *sum, size_t n, size_t files, enum dtype type)
+{
+    for (size_t j = 0; j < n; j++) {
+        const float x = (float)(sum[j] / (double)files);
+
+        if (type == DT_BF16)
+            kern.narrow_bf16((uint16_t *)to + j, &x, 1);
+        else
+            ((float *)to)[j] = x;
+    }
+}
+
+/* Add x[n], of that type, to the sums. */
+static void
+add_elements(double *sum, const void *x, size_t n, enum dtype type)
+{
+    for (size_t j = 0; j < n; j++) {
+        float one;
+
+        if (type == DT_BF16)
+            kern.widen_bf16(&one, (const uint16_t *)x + j, 1);
+        else
+            one = ((const float *)x)[j];
+        sum[j] += one;
+    }
+}
+
+/* Set state k of group i to its mean over the files; adds the number of its
+ * elements to *got. */
+static int
+read_mean(const struct moments *f, size_t files, size_t i, int k,
+    const struct tmodel *t, struct adamw *a, size_t *got, struct err *e)
+{
+    const size_t n = adamw_own(a, i), before = *got;
+    double *sum = files > 1 ? xcalloc(n + 1, sizeof *sum) : NULL;
+    void *mine = adamw_moment(a, i, k);
+    int r = 0;
+
+    for (size_t j = 0; j < files && r == 0; j++) {
+        *got = before;
+        if ((r = read_moment(&f[j].st, i, k, t, a, got, e)) < 0)
+            err_prefix(e, "%s", f[j].path);
+        else if (files > 1)
+            add_elements(sum, mine, n, adamw_kind_dtype(a, k));
+    }
+    if (files > 1 && r == 0)
+        put_mean(mine, sum, n, files, adamw_kind_dtype(a, k));
+    free(sum);
+    return r;
+}
+
+/* The number N of ranks in the name rank-R-of-N.safetensors; 0: another
+ * name. */
+static size_t
+rank_files(const char *name)
+{
+    size_t r, n;
+
+    return sscanf(name, "rank-%zu-of-%zu.", &r, &n) == 2 && r < n ? n : 0;
+}
+
+/* Read the files of n ranks: `own` rank's, or, if that is n, all of them. */
+static int
+read_ranks(const char *dir, size_t n, size_t own, const struct tmodel *t,
     struct adamw *a, struct progress_state *st, size_t *got, struct err *e)
 {
-    char *file = xasprintf("%s/%s", dir, name);
-    struct io_map map;
-    struct st o;
-    int r = io_map(&map, file, e);
+    const size_t first = own < n ? own : 0, files = own < n ? 1 : n;
+    struct moments *f = xcalloc(files, sizeof *f);
+    int r = 0;
 
-    if (r == 0) {
-        r = st_parse(&o, map.p, map.n, e);
-        if (r == 0) {
-            r = read_optimiser(&o, &map, file, t, a, st, got, e);
-            st_release(&o);
-        } else {
-            err_prefix(e, "%s", file);
-        }
-        io_unmap(&map);
+    for (size_t j = 0; j < files && r == 0; j++)
+        r = open_moments(&f[j],
+            xasprintf("%s/rank-%zu-of-%zu.safetensors", dir, first + j, n), e);
+    if (r == 0)
+        r = read_counters(&f[0], a, st, e);
+    for (size_t i = 0; i < t->ngroup && r == 0; i++)
+        for (int k = 0; k < adamw_kinds(a) && r == 0; k++)
+            r = read_mean(f, files, i, k, t, a, got, e);
+    for (size_t j = 0; j < files; j++)
+        close_moments(&f[j]);
+    free(f);
+    if (r == 0 && files > 1)
+        note("%s: each rank begins with the mean of the moments of %zu ranks",
+            dir, n);
+    return r;
+}
+
+/* Read the velocity; without a file it stays 0. */
+static int
+read_outer(const char *dir, const struct tmodel *t, struct outer *o,
+    struct err *e)
+{
+    char *path = xasprintf("%s/outer.safetensors", dir), name[32];
+    struct moments f = { 0 };
+    int r = 0;
+
+    if (outer_velocity(o, 0) == NULL || !io_exists(path)) {
+        free(path);
+        return 0;
     }
-    free(file);
+    r = open_moments(&f, path, e);
+    for (size_t i = 0; i < t->ngroup && r == 0; i++) {
+        const size_t n = t->group[i].n;
+        const struct st_tensor *x;
+
+        snprintf(name, sizeof name, "u.%zu", i);
+        x = st_find(&f.st, name);
+        if (x == NULL || x->dtype != DT_F32 || x->n != n)
+            r = err_set(e, EX_INPUT, "%s: no %s of the group's size", path,
+                name);
+        else if (n > 0)
+            memcpy(outer_velocity(o, i), x->data, n * sizeof(float));
+    }
+    close_moments(&f);
     return r;
 }
 
 int
 load_checkpoint(const char *dir, struct tmodel *t, struct adamw *a,
-    struct progress_state *st, struct err *e)
+    struct outer *o, struct progress_state *st, struct err *e)
 {
-    size_t got = 0, want = 0;
+    const struct dist_group *g = dist_world();
+    size_t got = 0, want = 0, ranks = 0;
     struct dir_list l;
     char *file;
     int r = dir_list(dir, &l, e);
 
     if (r < 0)
         return -1;
-    for (size_t i = 0; i < l.n && r == 0; i++)
+    for (size_t i = 0; i < l.n && r == 0; i++) {
         if (is_optimiser(l.name[i]))
-            r = read_moments_file(dir, l.name[i], t, a, st, &got, e);
+            r = read_own_part(xasprintf("%s/%s", dir, l.name[i]), t, a, st,
+                &got, e);
+        ranks = ranks > 0 ? ranks : rank_files(l.name[i]);
+    }
     dir_list_release(&l);
+    if (r == 0 && ranks > 0)
+        r = read_ranks(dir, ranks, o != NULL && ranks == g->n ? g->rank : ranks,
+            t, a, st, &got, e);
+    if (r == 0 && o != NULL)
+        r = read_outer(dir, t, o, e);
     for (size_t i = 0; i < t->ngroup; i++)
         want += (size_t)adamw_kinds(a) * adamw_own(a, i);
     if (r == 0 && got != want)

@@ -34,7 +34,8 @@ struct args {
     int lora_rs, lora_dora;
     /* student train */
     const char *teacher, *taught_by, *ce, *kl, *sh, *direction, *eval;
-    size_t accum, ahead, eval_every, patience;
+    size_t accum, ahead, eval_every, patience, sync;
+    const char *outer;
     double tau;
     int published;
 };

@@ -20,6 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --outer, as lib/train takes it. */
+static struct outer_opt
+outer_options(const struct student *s)
+{
+    return (struct outer_opt){ s->settings.outer_rate,
+        s->settings.outer_momentum, s->a->wire == 1 ? DIST_BF16 : DIST_RING };
+}
+
 /* Before parameters, gradients and moments are allocated, die if they do not
  * fit into memory.  Other memory is checked later, when its size is known. */
 static void
@@ -27,7 +35,9 @@ check_model_memory(const struct student *s, size_t params)
 {
     const struct args *a = s->a;
     const size_t n = s->ranks.n, level = a->stages > 0 ? 3 : a->level;
+    const struct outer_opt outer = outer_options(s);
     const size_t bytes = 4 * params / (level > 2 ? n : 1) +
+        (a->sync > 0 ? outer_each(&outer) : 0) * params +
         (a->grad == 1 ? 2 : 4) * params / (level > 1 ? n : 1) +
         (2 * (a->moments == 1 ? 2 : 4) + (a->ema > 0.0 ? 4 : 0)) * params /
             (level > 0 ? n : 1);
@@ -231,8 +241,14 @@ load_state(struct student *s)
     if (s->parts != NULL && s->a->node_copy)
         param_shards_keep(s->parts, dist_node());
     effective_choose(&s->t, s->pool);
+    if (s->a->sync > 0) {
+        const struct outer_opt outer = outer_options(s);
+
+        s->saver.outer = s->outer = outer_new(&outer, &s->t, &s->ranks);
+        outer_start(s->outer, &s->t);
+    }
     if (dir != NULL) {
-        if (load_checkpoint(dir, &s->t, s->opt, &s->st, &e) < 0)
+        if (load_checkpoint(dir, &s->t, s->opt, s->outer, &s->st, &e) < 0)
             die_err(&e);
         note("%s: resumed after step %" PRIu64, dir, s->st.step);
     } else if (s->a->resume) {
@@ -332,6 +348,7 @@ static void
 make_step(struct student *s)
 {
     static const struct targets none;
+    static const struct dist_group alone = { "alone", 0, 1, NULL };
     const struct weight *head = s->in.head;
     struct plan_load l = {
         .T = s->in.T,
@@ -344,7 +361,7 @@ make_step(struct student *s)
         .parts = s->a->level > 0 ? s->ranks.n : 1,
     };
     const struct ranks_opt o = {
-        .group = &s->ranks,
+        .group = s->outer != NULL ? &alone : &s->ranks,
         .deterministic = s->a->deterministic,
         .wire = s->a->wire == 1 ? DIST_BF16 : DIST_RING,
         .rows = s->rows,
@@ -361,7 +378,8 @@ make_step(struct student *s)
         step_pipe(s->step, s->pipe);
     s->sum = ranks_new(&o, s->step, &s->t, s->opt, s->pool);
     l.ranks = ranks_bytes(s->sum);
-    l.buffers = param_shards_bytes(s->parts) + pipe_bytes(s->pipe);
+    l.buffers = param_shards_bytes(s->parts) + pipe_bytes(s->pipe) +
+        outer_bytes(s->outer) + (s->outer != NULL ? dist_bytes(s->ranks.n) : 0);
     if (s->command->planned != NULL)
         s->command->planned(s, &l);
     plan_make(&p, &s->t, s->step, &l);
@@ -428,5 +446,6 @@ prepare(struct student *s, const char *input)
         s->command->begin(s);
     if (s->in.rows > 0)
         make_step(s);
+    round_note(s);
     saver_started(&s->saver);
 }

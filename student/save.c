@@ -305,20 +305,53 @@ save_evaluated(struct saver *s, struct tmodel *t, uint64_t step, struct err *e)
     return r;
 }
 
+/* Does each rank write moments, a part of them or its own? */
+static int
+by_ranks(const struct saver *s)
+{
+    return adamw_in_parts(s->a) || (s->outer != NULL && s->ranks->n > 1);
+}
+
 static int
 write_moments(const struct saver *s, const char *dir, struct err *e)
 {
-    char *file = adamw_in_parts(s->a)
-        ? xasprintf("%s/optimiser-%zu-of-%zu.safetensors", dir, s->ranks->rank,
-              s->ranks->n)
-        : xasprintf("%s/optimiser.safetensors", dir);
+    char *file = by_ranks(s) ? xasprintf("%s/%s-%zu-of-%zu.safetensors", dir,
+                                   s->outer != NULL ? "rank" : "optimiser",
+                                   s->ranks->rank, s->ranks->n)
+                             : xasprintf("%s/optimiser.safetensors", dir);
     const int r = write_optimiser(file, s->t, s->a, &s->st, e);
 
     free(file);
     return r;
 }
 
-/* Write this rank's part of the moments into the folder that rank 0 makes.
+/* Write the velocity of the ranks' outer step, if there is one. */
+static int
+write_velocity(const struct saver *s, const char *dir, struct err *e)
+{
+    struct st_out o = { 0 };
+    char name[32], *file;
+    int r;
+
+    if (s->outer == NULL || outer_velocity(s->outer, 0) == NULL)
+        return 0;
+    file = xasprintf("%s/outer.safetensors", dir);
+    st_out_begin(&o);
+    st_out_meta(&o, "kind", "outer");
+    for (size_t i = 0; i < s->t->ngroup; i++) {
+        snprintf(name, sizeof name, "u.%zu", i);
+        st_out_tensor(&o, name, DT_F32, 1, &s->t->group[i].n,
+            outer_velocity(s->outer, i));
+    }
+    st_out_end(&o);
+    r = st_out_save(&o, file, e);
+    st_out_release(&o);
+    free(file);
+    return r;
+}
+
+/* Write this rank's part of the moments, or its own, into the folder that rank
+ * 0 makes.
  * Rank 0 writes the weights too, if some must be fetched from other ranks.
  * Returns -1 on all ranks if one of them cannot write. */
 static int
@@ -351,10 +384,12 @@ write_rank_parts(struct saver *s, struct err *e)
 static int
 write_checkpoint(struct saver *s, struct dir_new *d, struct err *e)
 {
-    int r = adamw_in_parts(s->a) ? 0 : write_moments(s, d->tmp, e);
+    int r = by_ranks(s) ? 0 : write_moments(s, d->tmp, e);
     struct model m;
     char *file;
 
+    if (r == 0)
+        r = write_velocity(s, d->tmp, e);
     if (r == 0 && tmodel_mask_bytes(s->t) > 0) {
         file = xasprintf("%s/masks.safetensors", d->tmp);
         r = save_masks(file, s->t, e);
@@ -391,7 +426,7 @@ save_thread(void *arg)
 {
     struct saver *s = arg;
     const double t = clock_now();
-    if (!adamw_in_parts(s->a))
+    if (!by_ranks(s))
         s->result = ckpt_begin(&s->dir, s->run, s->st.step, &s->e);
     if (s->result == 0 && (s->result = write_checkpoint(s, &s->dir, &s->e)) < 0)
         dir_new_abort(&s->dir);
@@ -413,7 +448,7 @@ begin_checkpoint(struct saver *s, struct tmodel *t, struct adamw *a,
     s->a = a;
     s->st = *st;
     s->result = 0;
-    if (adamw_in_parts(a) && write_rank_parts(s, e) < 0)
+    if (by_ranks(s) && write_rank_parts(s, e) < 0)
         return -1;
     if (s->ranks->rank > 0)
         return 0;
@@ -558,18 +593,24 @@ metrics_open(struct saver *s, const char *columns, uint64_t step)
 }
 
 int
-metrics_add(struct saver *s, const struct progress_state *st, size_t scored,
+metrics_line(struct saver *s, const struct progress_state *st, size_t scored,
     double loss, const struct buf *values, double lr, double norm,
-    struct err *e)
+    double seconds, struct err *e)
 {
-    const double now = clock_now();
-
     fprintf(s->log, "%" PRIu64 "\t%" PRIu64 "\t%zu\t%.9g\t%s%.9g\t%.9g\t%.3f\n",
         st->step, st->tokens, scored, loss, values->n > 0 ? values->p : "", lr,
-        norm, now - s->logged);
-    watch_step(now - s->logged);
-    s->logged = now;
+        norm, seconds);
     if (fflush(s->log) != 0)
         return err_set(e, EX_SYS, "%s/metrics.tsv:", s->run);
     return 0;
+}
+
+double
+metrics_time(struct saver *s)
+{
+    const double now = clock_now(), seconds = now - s->logged;
+
+    watch_step(seconds);
+    s->logged = now;
+    return seconds;
 }

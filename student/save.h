@@ -8,6 +8,7 @@
 #include "format/ckpt.h"
 #include "model/fetch.h"
 #include "train/adamw.h"
+#include "train/outer.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -39,7 +40,7 @@ struct progress_state {
 struct saver {
     const char *run;
     const struct dist_group *ranks; /* rank 0 writes all but the other ranks'
-                                     * parts of the moments */
+                                     * moments or parts of them */
     struct dir_lock lock_run;       /* this rank's lock of RUN */
     int new_run;   /* io_remember's number of a RUN that was just made, to be
                     * removed if the run fails before its first step; 0: keep
@@ -49,6 +50,7 @@ struct saver {
     size_t keep;               /* number of checkpoints to keep; 0: all */
     FILE *log;                 /* RUN/metrics.tsv */
     double logged;             /* clock_now at the last line of log */
+    struct outer *outer;       /* NULL, or each rank has moments of its own */
     /* the checkpoint that is being written */
     struct tmodel *t;
     struct adamw *a;
@@ -102,10 +104,13 @@ FILE *log_open(const char *run, const char *name, const char *head,
 /* Open RUN/metrics.tsv.  columns: names of the columns between `loss` and `lr`,
  * each followed by a tab. */
 void metrics_open(struct saver *s, const char *columns, uint64_t step);
+/* Returns the seconds since the last call, or since metrics_open, and reports
+ * them to watch_step. */
+double metrics_time(struct saver *s);
 /* Add a line to metrics.tsv.  scored: number of scored predictions; values:
  * what the line has in `columns` of metrics_open, a tab after each value. */
-int metrics_add(struct saver *s, const struct progress_state *st, size_t scored,
-    double loss, const struct buf *values, double lr, double norm,
-    struct err *e);
+int metrics_line(struct saver *s, const struct progress_state *st,
+    size_t scored, double loss, const struct buf *values, double lr,
+    double norm, double seconds, struct err *e);
 
 #endif

@@ -25,27 +25,55 @@ word_number(const char *text, const char *const *words, int numbered, double *x)
     return -1;
 }
 
+/* A number of a list, and its range. */
+struct part {
+    double *to, lo, hi;
+};
+
+/* Parse n numbers separated by commas. */
+static int
+list_numbers(const struct part *part, int n, const char *text)
+{
+    char *copy = xstrdup(text), *at = copy;
+    int r = 0;
+
+    for (int i = 0; i < n && r == 0; i++) {
+        char *end = at + strcspn(at, ",");
+        const int last = *end == '\0';
+
+        *end = '\0';
+        r = last == (i + 1 == n)
+            ? number_real(at, part[i].lo, part[i].hi, part[i].to)
+            : -1;
+        at = end + 1;
+    }
+    free(copy);
+    return r;
+}
+
 /* Parse BETA1,BETA2,EPS.  Epsilon must be above 0, or weights without gradients
  * would become NaN. */
 static int
 adam_numbers(struct settings *s, const char *text)
 {
-    double *const to[] = { &s->beta1, &s->beta2, &s->eps };
-    static const double lo[] = { 0, 0, 1e-20 },
-                        hi[] = { 0.9999999, 0.9999999, 1 };
-    char *copy = xstrdup(text), *at = copy;
-    int r = 0;
+    const struct part part[] = { { &s->beta1, 0, 0.9999999 },
+        { &s->beta2, 0, 0.9999999 }, { &s->eps, 1e-20, 1 } };
 
-    for (int i = 0; i < 3 && r == 0; i++) {
-        char *end = at + strcspn(at, ",");
-        const int last = *end == '\0';
+    return list_numbers(part, 3, text);
+}
 
-        *end = '\0';
-        r = last == (i == 2) ? number_real(at, lo[i], hi[i], to[i]) : -1;
-        at = end + 1;
-    }
-    free(copy);
-    return r;
+/* Parse LR,MOMENTUM. */
+static void
+parse_outer(struct settings *s, const char *text)
+{
+    const struct part part[] = { { &s->outer_rate, 1e-6, 10 },
+        { &s->outer_momentum, 0, 0.9999 } };
+
+    if (list_numbers(part, 2, text) < 0)
+        die(EX_USAGE,
+            "--outer: '%s' is not lr,momentum: take a rate from 1e-6 to 10 and "
+            "a momentum from 0 to 0.9999, as 1,0 or 0.7,0.9",
+            text);
 }
 
 /* Parse PATTERN=X, ... */
@@ -131,6 +159,8 @@ settings_parse(struct settings *s, const struct args *a)
             "wsd:0.2",
             a->schedule);
     s->schedule = sched[i];
+    if (a->outer != NULL) /* the command has the option */
+        parse_outer(s, a->outer);
     if (adam_numbers(s, a->adam) < 0)
         die(EX_USAGE,
             "--adam: '%s' is not beta1,beta2,eps: take both betas from 0 to "

@@ -20,10 +20,11 @@ struct rates {
 struct settings {
     enum kl_direction direction; /* --kl-direction NAME, or js:BETA */
     double beta;
-    enum sched schedule;      /* --schedule NAME, or NAME:BY */
-    double by;                /* argument of sched_lr */
-    double beta1, beta2, eps; /* --adam BETA1,BETA2,EPS */
-    struct rates rates;       /* never freed */
+    enum sched schedule;               /* --schedule NAME, or NAME:BY */
+    double by;                         /* argument of sched_lr */
+    double beta1, beta2, eps;          /* --adam BETA1,BETA2,EPS */
+    double outer_rate, outer_momentum; /* --outer LR,MOMENTUM */
+    struct rates rates;                /* never freed */
 };
 
 struct args;

@@ -24,8 +24,8 @@ spikes_begin(struct student *s)
             log_open(s->a->run, "skipped.tsv", SPIKES_HEAD, s->st.step, &last);
 }
 
-static double
-mean_norm(const struct student *s)
+double
+spikes_mean(const struct student *s)
 {
     return s->st.norms / s->st.weights;
 }
@@ -38,7 +38,7 @@ spikes_limit(const struct student *s)
     for (int i = 0; i < FIRST; i++)
         least = KEEP * least + 1.0;
     return s->a->spikes > 0.0 && s->st.weights >= least
-        ? s->a->spikes * mean_norm(s)
+        ? s->a->spikes * spikes_mean(s)
         : 0.0;
 }
 
@@ -52,15 +52,15 @@ spikes_count(struct student *s, double norm)
 }
 
 int
-spikes_record(struct student *s, uint64_t first, double loss, double norm,
+spikes_record(struct student *s, const struct spike *k, const char *who,
     struct err *e)
 {
-    note("step %" PRIu64 ": left out: the gradient norm %.4g is %.3g times the "
-         "mean (batches %" PRIu64 " to %" PRIu64 ")",
-        s->st.step, norm, norm / mean_norm(s), first, s->at.seq);
+    note("step %" PRIu64 ": left out%s: the gradient norm %.4g is %.3g times "
+         "the mean (batches %" PRIu64 " to %" PRIu64 ")",
+        k->step, who, k->norm, k->norm / k->mean, k->first, k->last);
     fprintf(s->skipped,
-        "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\n", s->st.step,
-        first, s->at.seq, loss, norm, mean_norm(s));
+        "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\n", k->step,
+        k->first, k->last, k->loss, k->norm, k->mean);
     if (fflush(s->skipped) != 0)
         return err_set(e, EX_SYS, "%s/skipped.tsv:", s->a->run);
     return 0;

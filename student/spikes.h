@@ -15,9 +15,14 @@ void spikes_begin(struct student *s);
 double spikes_limit(const struct student *s);
 /* Count the norm of a step that was applied. */
 void spikes_count(struct student *s, double norm);
-/* Record a step that was left out, whose batches are numbers first .. s->at.seq
- * of the input.  0; -1 and *e. */
-int spikes_record(struct student *s, uint64_t first, double loss, double norm,
+/* A step that was left out. */
+struct spike {
+    uint64_t step, first, last; /* numbers of its first and last batch */
+    double loss, norm, mean;    /* mean: of the norms before */
+};
+double spikes_mean(const struct student *s);
+/* Record a step that `who` ("": the run) left out.  0; -1 and *e. */
+int spikes_record(struct student *s, const struct spike *k, const char *who,
     struct err *e);
 void spikes_close(struct student *s);
 

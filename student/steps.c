@@ -46,12 +46,24 @@ stops_here(struct student *s)
     return (c->whole == NULL || c->whole(s)) && any_stopped(s);
 }
 
+/* Has the run reached a multiple of `every` steps after step `from`? */
+static int
+is_due(const struct student *s, uint64_t from, size_t every)
+{
+    return every > 0 && s->st.step / every > from / every;
+}
+
 /* Skip the messages of a step from which nothing can be learnt, such as a last
  * row whose pieces have one token each. */
 static void
 pass_over(struct student *s)
 {
     s->command->place(s);
+    if (s->outer != NULL) { /* other ranks may have something scored */
+        s->st.step++;
+        round_add(s, &(struct round_step){ .lr = 0.0 });
+        return;
+    }
     note("%s: nothing is scored up to message %" PRIu64 ": passed over",
         s->in.name, s->at.seq);
 }
@@ -69,7 +81,7 @@ next_options(const struct student *s)
         .clip = s->a->clip,
         .limit = spikes_limit(s),
         .mask_decay = s->a->mask_decay,
-        .average = s->a->ema,
+        .average = s->outer != NULL ? 1.0 : s->a->ema,
     };
 }
 
@@ -82,6 +94,23 @@ follow_weights(struct student *s)
         adapter_norms(s->t.adapter, &s->t.m, s->pool);
 }
 
+/* Log a step that has been made; within a round, keep it for round_end. */
+static int
+log_step(struct student *s, const struct round_step *k, double loss,
+    const struct buf *values, struct err *e)
+{
+    if (s->outer != NULL) {
+        round_add(s, k);
+        return 0;
+    }
+    s->st.tokens += k->sum.tok;
+    s->last = loss;
+    if (k->skipped && spikes_record(s, &k->spike, "", e) < 0)
+        return -1;
+    return metrics_line(&s->saver, &s->st, k->sum.n, loss, values, k->lr,
+        k->spike.norm, metrics_time(&s->saver), e);
+}
+
 /* Divide gradient sums by `count`, clip them, and update parameters.  values:
  * those of the command's columns of metrics.tsv.  0; -1 and *e: nothing is
  * updated, or the step's line cannot be written to a log. */
@@ -90,10 +119,8 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
     size_t count, const struct buf *values, struct err *e)
 {
     const struct adamw_opt o = next_options(s);
-    const uint64_t first = s->at.seq + 1;
+    struct round_step made = { .sum = *sum, .lr = o.lr };
     char text[60];
-    double norm;
-    int skipped;
 
     if (!isfinite(loss))
         return err_set(e, EX_NUM,
@@ -102,8 +129,13 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
             s->st.step + 1);
     if (save_written(&s->saver, e) < 0 || rank_unchanged(s, e) < 0)
         return -1;
-    skipped = adamw_step(s->opt, &s->t, s->pool, &o, count, &norm, e);
-    if (skipped < 0)
+    made.spike = (struct spike){ .step = s->st.step + 1,
+        .first = s->at.seq + 1,
+        .loss = loss,
+        .mean = spikes_mean(s) };
+    made.skipped =
+        adamw_step(s->opt, &s->t, s->pool, &o, count, &made.spike.norm, e);
+    if (made.skipped < 0)
         return err_set(e, EX_NUM,
             "step %" PRIu64 ": the gradient norm is not finite; the weights "
             "are those of the step before",
@@ -115,16 +147,13 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
     if (s->st.step % s->a->remask == 0)
         effective_choose(&s->t, s->pool);
     follow_weights(s);
-    s->st.tokens += sum->tok;
     s->command->place(s);
+    made.spike.last = s->at.seq;
     snprintf(text, sizeof(text), "loss %.4f", loss);
     progress_at((double)s->st.step, text);
-    s->last = loss;
-    if (!skipped)
-        spikes_count(s, norm);
-    else if (spikes_record(s, first, loss, norm, e) < 0)
-        return -1;
-    return metrics_add(&s->saver, &s->st, sum->n, loss, values, o.lr, norm, e);
+    if (!made.skipped)
+        spikes_count(s, made.spike.norm);
+    return log_step(s, &made, loss, values, e);
 }
 
 /* Wait for the checkpoint that is being written, then die with *why. */
@@ -165,13 +194,14 @@ swap_averages(struct student *s)
     follow_weights(s);
 }
 
-/* If it is time, evaluate the model that the run would finish with now. */
+/* If it is time since step `from`, evaluate the model that the run would finish
+ * with now. */
 static int
-judge_step(struct student *s, struct err *e)
+judge_step(struct student *s, uint64_t from, struct err *e)
 {
     int r;
 
-    if (s->a->eval == NULL || s->st.step % s->a->eval_every != 0)
+    if (s->a->eval == NULL || !is_due(s, from, s->a->eval_every))
         return 0;
     if (save_written(&s->saver, e) < 0)
         return -1;
@@ -183,6 +213,18 @@ judge_step(struct student *s, struct err *e)
         r = save_evaluated(&s->saver, &s->t, s->st.step, e);
     swap_averages(s);
     return r;
+}
+
+/* Evaluate and begin a checkpoint, each if it is time since step `from`. */
+static int
+judge_and_save(struct student *s, uint64_t from, struct err *e)
+{
+    if (judge_step(s, from, e) < 0)
+        return -1;
+    if (is_due(s, from, s->a->save) ||
+        (s->st.judged == s->st.step && s->st.best == s->st.step))
+        begin_save(s, 0);
+    return 0;
 }
 
 /* Update with the gradients that have been added.  0: done, or there was
@@ -198,14 +240,12 @@ update_step(struct student *s, const struct loss_sum *sum, struct err *e)
 
     if (count == 0) {
         pass_over(s);
-    } else if (apply_step(s, sum, loss, count, &values, e) < 0 ||
-        judge_step(s, e) < 0) {
+    } else if (apply_step(s, sum, loss, count, &values, e) < 0) {
         r = -1;
     } else {
         profile_step(sum->tok);
-        if ((s->a->save > 0 && s->st.step % s->a->save == 0) ||
-            (s->st.judged == s->st.step && s->st.best == s->st.step))
-            begin_save(s, 0);
+        if (s->outer == NULL)
+            r = judge_and_save(s, s->st.step - 1, e);
     }
     buf_release(&values);
     return r;
@@ -222,6 +262,96 @@ gather_step(struct student *s, struct loss_sum *sum, struct err *e)
     return s->command->gather(s, sum, e);
 }
 
+/* Is there another step, unless the input ends? */
+static int
+has_next_step(struct student *s)
+{
+    return !stops_here(s) && !held_out_over(s) &&
+        (s->a->steps == 0 || s->st.step < s->a->steps);
+}
+
+/* Returns the begin of a message on the stop, in `why`. */
+static const char *
+stop_reason(const struct student *s, char why[60])
+{
+    *why = '\0';
+    if (s->stop == SIGALRM)
+        snprintf(why, 60, "%g s are over (--max-time): ", s->a->max_time);
+    return why;
+}
+
+/* Say which steps are lost by an end within a round. */
+static void
+tell_lost(const struct student *s)
+{
+    if (s->saved > 0)
+        warn("%s: the steps after step %" PRIu64 ", the last checkpoint, are "
+             "lost",
+            s->a->run, s->saved);
+    else
+        warn("%s: all steps are lost: there was no checkpoint yet", s->a->run);
+}
+
+/* Exchange weights at the end of a round, evaluate and save. */
+static int
+exchange_weights(struct student *s, struct err *e)
+{
+    if (save_written(&s->saver, e) < 0)
+        return -1;
+    outer_step(s->outer, &s->t, s->pool);
+    if (s->a->ema > 0.0)
+        adamw_follow(s->opt, &s->t, pow(s->a->ema, (double)s->round.n));
+    follow_weights(s);
+    return judge_and_save(s, s->round.from, e);
+}
+
+/* Take the steps of a round (--sync-every).  1; 0: the input is over, or the
+ * round is lost. */
+static int
+run_round(struct student *s)
+{
+    struct loss_sum sum;
+    struct err e;
+    int r = 1, bad = 0;
+
+    round_begin(s);
+    while (bad == 0 && round_goes_on(s) && (r = gather_step(s, &sum, &e)) > 0)
+        bad = update_step(s, &sum, &e);
+    if (r < 0 && (stop_asked || prog_stop_deferred()))
+        s->round.lost = 1;
+    else if (r < 0)
+        bad = -1;
+    if (bad == 0)
+        bad = round_end(s, &e);
+    if (bad == 0 && s->round.lost)
+        return 0;
+    if (bad == 0 && s->round.n > 0)
+        bad = exchange_weights(s, &e);
+    if (bad < 0) {
+        tell_lost(s);
+        end_run(s, &e);
+    }
+    return r;
+}
+
+/* End a run whose round is lost; returns the exit status. */
+static int
+stop_in_round(struct student *s)
+{
+    struct err e;
+    char why[60];
+
+    if (save_done(&s->saver, &e) < 0)
+        die_err(&e);
+    any_stopped(s);
+    note("%s: %sstopped within a round of --sync-every", s->a->run,
+        stop_reason(s, why));
+    if (s->ranks.rank == 0)
+        tell_lost(s);
+    again_tell(s);
+    return EX_STOP;
+}
+
 int
 steps_run(struct student *s)
 {
@@ -229,23 +359,24 @@ steps_run(struct student *s)
     struct err e;
     int r = 1;
 
-    while (!stops_here(s) && !held_out_over(s) &&
-        (s->a->steps == 0 || s->st.step < s->a->steps) &&
-        (r = gather_step(s, &sum, &e)) > 0)
-        if (update_step(s, &sum, &e) < 0)
+    while (r > 0 && has_next_step(s)) {
+        if (s->outer != NULL)
+            r = run_round(s);
+        else if ((r = gather_step(s, &sum, &e)) > 0 &&
+            update_step(s, &sum, &e) < 0)
             end_run(s, &e);
+    }
     prog_saving(1);
+    if (s->round.lost)
+        return stop_in_round(s);
     if (r >= 0 && !s->stop)
         return EX_OK;
     begin_save(s, 1);
     if (s->stop) {
-        char why[60] = "";
+        char why[60];
 
-        if (s->stop == SIGALRM)
-            snprintf(why, sizeof(why),
-                "%g s are over (--max-time): ", s->a->max_time);
-        note("%s: %sstopped after step %" PRIu64 ", saved", s->a->run, why,
-            s->st.step);
+        note("%s: %sstopped after step %" PRIu64 ", saved", s->a->run,
+            stop_reason(s, why), s->st.step);
         again_tell(s);
         return EX_STOP;
     }

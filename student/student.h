@@ -15,6 +15,7 @@
 #include "feed.h"
 #include "held_out.h"
 #include "options.h"
+#include "round.h"
 #include "save.h"
 #include "settings.h"
 #include "cli/opt.h"
@@ -22,6 +23,7 @@
 #include "format/json.h"
 #include "model/adapter_file.h"
 #include "model/effective.h"
+#include "train/outer.h"
 #include "train/param_shards.h"
 #include "train/pipe.h"
 #include "train/ranks.h"
@@ -131,7 +133,9 @@ struct student {
     struct adapter adapter; /* the adapter that t.adapter points to, if any */
     struct adamw *opt;
     struct param_shards *parts; /* NULL: this process has all parameters */
-    struct pipe *pipe;          /* NULL: this process has all blocks */
+    struct outer *outer;        /* --sync-every, else NULL */
+    struct round round;
+    struct pipe *pipe; /* NULL: this process has all blocks */
     struct step *step;
     struct ranks *sum;
     struct feed feed;     /* student train */

@@ -22,7 +22,7 @@
 #include <xxhash.h>
 
 static const char *const loss_names[] = { "nll", "dft", NULL };
-static struct args a = { ARGS_DEFAULT };
+static struct args a = { ARGS_DEFAULT, .outer = "1,0" };
 static int loss;
 static double z_loss;
 static double balance;
@@ -57,7 +57,13 @@ static const struct opt options[] = { OPTIONS_MODEL(a),
     OPTIONS_PASSES(a),
     OPT_SIZE(0, "ahead", &a.ahead, 0, 1e15, "bytes",
         "bytes of the next batch to read while a step runs (0: all)"),
-    OPTIONS_PRECISION(a), OPTIONS_RANKS(a), OPTIONS_SAVE(a),
+    OPTIONS_PRECISION(a), OPTIONS_RANKS(a),
+    OPT_SIZE(0, "sync-every", &a.sync, 0, 1e6, "n",
+        "exchange weights after every n steps, not gradients at each (0: "
+        "gradients)"),
+    OPT_STR(0, "outer", &a.outer, "lr,momentum",
+        "step with the mean change of weights, of --sync-every"),
+    OPTIONS_SAVE(a),
     OPT_STR(0, "eval", &a.eval, "input",
         "evaluate the student on these held-out batches"),
     OPT_SIZE(0, "eval-every", &a.eval_every, 1, 1e12, "n",
@@ -65,6 +71,25 @@ static const struct opt options[] = { OPTIONS_MODEL(a),
     OPT_SIZE(0, "patience", &a.patience, 0, 1e12, "n",
         "stop after n evaluations that are no better (0: never)"),
     OPTIONS_RESUME(a), OPT_END };
+
+/* Refuse options that do not go with --sync-every. */
+static void
+check_sync(void)
+{
+    const char *with = a.level > 0 ? "--shard-level"
+        : a.stages > 0             ? "--stages"
+        : a.deterministic          ? "--deterministic"
+        : a.overlap                ? "--overlap"
+        : a.mask != NULL           ? "--mask"
+        : a.grad == 1              ? "--grad bf16"
+                                   : NULL;
+
+    if (a.sync > 0 && with != NULL)
+        die(EX_USAGE, "--sync-every does not go with %s: leave one out", with);
+    if (a.sync == 0 && strcmp(a.outer, "1,0") != 0)
+        die(EX_USAGE, "--outer %s: is the step of --sync-every: give that too",
+            a.outer);
+}
 
 static void
 check_options(struct student *s)
@@ -74,6 +99,7 @@ check_options(struct student *s)
     struct err e;
 
     (void)s;
+    check_sync();
     if (isnan(a.tau))
         a.tau = a.published ? 3.0 : 1.0;
     for (int i = 0; i < 3 && a.published; i++)
@@ -361,7 +387,8 @@ next_message(struct student *s, struct err *e)
         r = err_set(e, EX_INPUT,
             "%s: a message has %zu rows, the first one had %zu", s->feed.name,
             b->B, s->rows * s->row_stride);
-    return rank_agree(s, r, e);
+    /* in a round of --sync-every each rank reads by itself */
+    return a.sync > 0 ? r : rank_agree(s, r, e);
 }
 
 /* Read up to --grad-accum messages and add their gradients.  1: there was at

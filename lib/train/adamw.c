@@ -463,6 +463,30 @@ update_rounded(const struct adamw_call *c, const struct param_span *s,
     }
 }
 
+/* Let the averages of a span follow its parameters. */
+static void
+follow_span(const struct adamw *a, const struct group *g,
+    const struct param_span *s, double keep)
+{
+    const float rest = (float)(1.0 - keep);
+
+    for (size_t j = 0; j < s->n && a->mean != NULL; j++) {
+        float *mean = a->mean[s->group] + s->in + j;
+
+        *mean += rest * (group_p(g, s->at)[j] - *mean);
+    }
+}
+
+void
+adamw_follow(struct adamw *a, const struct tmodel *t, double keep)
+{
+    for (size_t i = 0; i < a->nown; i++) {
+        const struct param_span *s = &a->span[a->own[i]];
+
+        follow_span(a, &t->group[s->group], s, keep);
+    }
+}
+
 static void
 span_update(void *ctx, size_t task, size_t worker)
 {
@@ -473,7 +497,6 @@ span_update(void *ctx, size_t task, size_t worker)
     struct group *g = &c->model->group[s->group];
     struct adamw_k k = c->plain;
     const double lr = c->o->lr * s->rate;
-    const float rest = (float)(1.0 - c->o->average);
     const double t = profile_begin();
 
     (void)worker;
@@ -489,11 +512,7 @@ span_update(void *ctx, size_t task, size_t worker)
      * then it becomes 0 / 0 */
     if (s->mask != NULL && c->model->effective.of == 0 && !(k.eps > 0.0f))
         mask_float(group_p(g, s->at), s->n, s->mask);
-    for (size_t j = 0; j < s->n && a->mean != NULL; j++) {
-        float *mean = a->mean[s->group] + s->in + j;
-
-        *mean += rest * (group_p(g, s->at)[j] - *mean);
-    }
+    follow_span(a, g, s, c->o->average);
     profile_end("AdamW", t, 0.0,
         (a->type == DT_BF16 ? 24.0 : 32.0) * (double)s->n);
 }

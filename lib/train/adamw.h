@@ -19,7 +19,8 @@ struct adamw_opt {
     double mask_decay; /* SR-STE (model/effective.h): mask_decay times each
                         * masked weight is added to its gradient */
     double average;    /* after an update the average m of a parameter p becomes
-                        * average * m + (1 - average) * p (adamw_average) */
+                        * average * m + (1 - average) * p (adamw_average);
+                        * with 1 it stays */
 };
 struct adamw; /* moments m and v of every group, step count */
 /* moments: type of the moments: DT_F32, or DT_BF16 for half the memory.  They
@@ -46,6 +47,8 @@ void adamw_rates(struct adamw *a, const struct tmodel *t,
  * averages. */
 void adamw_average(struct adamw *a, const struct tmodel *t);
 void adamw_swap(struct adamw *a, struct tmodel *t);
+/* Update the averages by themselves: m becomes keep * m + (1 - keep) * p. */
+void adamw_follow(struct adamw *a, const struct tmodel *t, double keep);
 /* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.
  * *norm: gradient norm before clipping.  Returns 0; 1: the norm is above the
  * limit; -1 (EX_NUM): the norm is not finite.  With 1 or -1 no parameter has

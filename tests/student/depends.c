@@ -30,6 +30,7 @@ static const char *const words[][2] = {
     { "lora-targets", "q_proj" },
     { "loss", "ipo" },
     { "mask", "2:4" },
+    { "outer", "0.7,0.9" },
     { "rates", "*=0.5" },
     { "reward", "another" },
     { "reward-weights", "1,0.5" },

@@ -173,7 +173,7 @@ test_zero_for_a_step(void)
     check(save_done(&s, &e), &e);
     open_trained(&u, "run/step-3", DT_F32);
     b = adamw_new(&u, DT_F32);
-    check(load_checkpoint("run/step-3", &u, b, &back, &e), &e);
+    check(load_checkpoint("run/step-3", &u, b, NULL, &back, &e), &e);
     ok(memcmp(t.group[1].mask[W_DOWN], u.group[1].mask[W_DOWN], 16 * 24 / 8) ==
                 0 &&
             memcmp(t.group[0].mask[W_K], u.group[0].mask[W_K], 12 * 16 / 8) ==
@@ -188,13 +188,13 @@ test_zero_for_a_step(void)
     /* damage: the mask leaves out what is not zero */
     t.group[1].mask[W_DOWN][0] = 0;
     check(save_masks("run/step-3/masks.safetensors", &t, &e), &e);
-    ok(load_checkpoint("run/step-3", &u, b, &back, &e) < 0 &&
+    ok(load_checkpoint("run/step-3", &u, b, NULL, &back, &e) < 0 &&
             e.code == EX_INPUT &&
             strstr(e.msg, "run/step-3/masks.safetensors") != NULL &&
             strstr(e.msg, "layers.1.mlp.down_proj.weight: weight 2") != NULL,
         "a mask that leaves out a weight is refused: %s", e.msg);
     unlink("run/step-3/masks.safetensors");
-    ok(load_checkpoint("run/step-3", &u, b, &back, &e) < 0,
+    ok(load_checkpoint("run/step-3", &u, b, NULL, &back, &e) < 0,
         "a checkpoint without masks is refused: %s", e.msg);
     adamw_free(a);
     adamw_free(b);
