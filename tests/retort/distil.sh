@@ -156,7 +156,7 @@ equal 'the run that went on has each step once' \
     "$(sed 1d $metrics | cut -f 1)" "$(seq "$(sed 1d $metrics | wc -l)")"
 like 'the stopped run went on from a checkpoint' 'going on from|step-|after step' long/log
 if has_terminal; then
-    terminal "echo \$\$ >pid; exec retort distil -m '$gguf' --params 30K \
+    terminal "stty cols 120; echo \$\$ >pid; exec retort distil -m '$gguf' --params 30K \
         --tokens 30M -o long mine" &
     pid=$!
     ok 'a line of progress names the stage and the time left' await grep -E \
