@@ -51,7 +51,7 @@ pack_init(struct pack *p, struct eval *e, size_t T)
         j->pair = xcalloc(n, sizeof(*j->pair));
         if (j->recorded)
             continue;
-        config_tell_positions(&j->m.c, T, j->label);
+        config_note_positions(&j->m.c, T, j->label);
         j->f = fwd_new(&j->m, e->pool, p->B, T);
         j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
         d = j->m.c.d > d ? j->m.c.d : d;
@@ -283,7 +283,7 @@ run_models(struct pack *p, struct eval *e)
         return;
     for (size_t i = 0; i < e->nj && !p->told_compute; i++)
         if (!e->j[i].recorded)
-            compute_tell(&e->j[i].m, e->pool,
+            compute_note(&e->j[i].m, e->pool,
                 &(struct rows){ 1, p->T, p->ids, p->first }, e->compute,
                 e->j[i].label);
     p->told_compute = 1;

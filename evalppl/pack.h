@@ -10,7 +10,7 @@ struct pack {
     uint32_t *ids, *first;   /* [B,T] as in struct rows */
     size_t *used;            /* [B] tokens of a row that are filled */
     size_t rows;             /* rows begun */
-    int told_compute;        /* 1: compute_tell has been called for the
+    int told_compute;        /* 1: compute_note has been called for the
                               * models */
     int known;               /* 1: e->resume has the results for these rows */
     size_t n;                /* predictions to score */

@@ -27,7 +27,7 @@ reader_start(struct reader *r, size_t T)
 
 /* Show progress; of the tokens read, `left` have not been scored yet. */
 static void
-tell_progress(struct reader *r, size_t left)
+show_tokens_read(struct reader *r, size_t left)
 {
     r->e->ntokens = (size_t)r->tokens - left;
     progress_total(r->in != NULL ? msg_in_expect(r->in, (double)r->tokens)
@@ -89,7 +89,7 @@ add_document(struct reader *r, const uint32_t *ids, size_t n,
                     r->e->protocol == PROTO_HF
                         ? (double)(end - done - 1) / (double)(end - from)
                         : 1.0 });
-        tell_progress(r, (size_t)(r->ids + r->n - (ids + end)));
+        show_tokens_read(r, (size_t)(r->ids + r->n - (ids + end)));
         if (end == n)
             break;
         done = end;
@@ -111,7 +111,7 @@ add_joined(struct reader *r)
             &(struct window){ r->ids + at, c, c / 2 + 1, NULL,
                 units_add(&r->e->units, 0, r->nwindow), c * r->nwindow, 1.0 });
         r->nwindow++;
-        tell_progress(r, r->n - at - c);
+        show_tokens_read(r, r->n - at - c);
     }
     memmove(r->ids, r->ids + at, (r->n - at) * sizeof(*r->ids));
     r->n -= at;
@@ -219,7 +219,7 @@ add_batch(struct reader *r, const struct msg *m)
         if (r->pack.rows == r->pack.B)
             pack_flush(&r->pack, r->e);
         add_batch_row(r, i, &piece);
-        tell_progress(r, r->batch.ntok / r->batch.B * (r->batch.B - 1 - i));
+        show_tokens_read(r, r->batch.ntok / r->batch.B * (r->batch.B - 1 - i));
     }
     r->e->c = r->e->stride = r->batch.T;
 }

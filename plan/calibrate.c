@@ -317,7 +317,7 @@ keep_file(const struct buf *b)
 
 /* Name the figures that could not be measured. */
 static void
-tell_missing(const struct measured *m)
+note_missing(const struct measured *m)
 {
     if (dist_world()->rank > 0)
         return;
@@ -351,7 +351,7 @@ calibrate_main(int argc, char **argv)
         die_err(&e);
     pool = setup_rank_pool(threads);
     measure_machine(&m, pool, quick);
-    tell_missing(&m);
+    note_missing(&m);
     if (dist_world()->rank == 0)
         put_file(&b, &m, pool_size(pool));
     if (dist_world()->n == 1 && !quick)

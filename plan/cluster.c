@@ -46,7 +46,7 @@ put_keys(struct buf *b, const struct job *j, const struct cluster_args *a)
 
 /* Say why the prediction may be less exact than those of published runs. */
 static void
-tell_reasons(const struct job *j)
+note_reasons(const struct job *j)
 {
     struct buf b = { 0 };
 
@@ -57,7 +57,7 @@ tell_reasons(const struct job *j)
 
 /* Say when the run would be done if it started now. */
 static void
-tell_end(const struct figures *f)
+note_end(const struct figures *f)
 {
     const double days = figure_of(f, "run.days");
     const double each = days / figure_of(f, "step");
@@ -82,7 +82,7 @@ put_job(struct buf *b, const struct job *j, const struct cluster_args *a)
 
     predict(&f, j);
     figures_put(b, &f, a->in.format, "cluster", a->explain);
-    tell_end(&f);
+    note_end(&f);
     return figure_of(&f, "full");
 }
 
@@ -90,7 +90,7 @@ put_job(struct buf *b, const struct job *j, const struct cluster_args *a)
  * to 1.5 times the memory, as plan predicts up to 1.29 times the memory for
  * published runs that did fit. */
 static int
-tell_full(double full, const struct job *j)
+fit_status(double full, const struct job *j)
 {
     if (!(full > 1.0))
         return EX_OK;
@@ -137,7 +137,7 @@ print_cluster(const struct cluster_args *a, char **operand, size_t n)
     } else {
         request_shapes(&j, &a->in);
         request_tell(&j, &a->in, &r);
-        tell_reasons(&j);
+        note_reasons(&j);
         if (!several && job_check(&j, &e) < 0)
             die_err(&e);
         if (several)
@@ -150,7 +150,7 @@ print_cluster(const struct cluster_args *a, char **operand, size_t n)
     out_put(b.p, b.n);
     buf_release(&b);
     ranges_free(&r);
-    return tell_full(full, &j);
+    return fit_status(full, &j);
 }
 
 int

@@ -86,7 +86,7 @@ put_sides(struct buf *b, const struct side *side, int format)
 
 /* Say which machine is the cheaper one, if both have a price. */
 static void
-tell_cheaper(const struct side *side)
+note_cheaper(const struct side *side)
 {
     const double a = figure_of(&side[0].f, "run.cost");
     const double b = figure_of(&side[1].f, "run.cost");
@@ -119,7 +119,7 @@ compare_main(int argc, char **argv)
     for (size_t i = 0; i < 2; i++)
         predict_side(&side[i], &in, operand + 2, (size_t)n - 2, i);
     put_sides(&b, side, in.format);
-    tell_cheaper(side);
+    note_cheaper(side);
     out_put(b.p, b.n);
     buf_release(&b);
     out_done();

@@ -177,7 +177,7 @@ put_varied(struct buf *b, const struct job *j)
 /* Append what would fit: a larger device, and other values of keys that
  * operands set or, if none helps, more nodes. */
 static void
-tell_remedy(struct buf *b, const struct search *s, struct job j)
+describe_remedy(struct buf *b, const struct search *s, struct job j)
 {
     struct found best;
     struct search all = { .best = &best, .room = 1, .sequence = s->sequence };
@@ -212,7 +212,7 @@ refuse_search(struct search *s, const struct job *j)
     buf_addf(&b, "no layout fits: the least memory is %.1f of %.4g GB, by",
         s->least_bytes * 1e-9, j->m.memory_gb);
     put_varied(&b, &s->least);
-    tell_remedy(&b, s, *j);
+    describe_remedy(&b, s, *j);
     die(EX_SYS, "%s", b.p);
 }
 

@@ -74,7 +74,7 @@ calib_read(struct calib *c, const char *addr, size_t rows,
                 "%s: message %llu: rows of %zu tokens after rows of %zu",
                 msg_in_name(in), (unsigned long long)msg.seq, b.T, c->T);
         if (c->R == 0)
-            config_tell_positions(&m->c, b.T, m->path);
+            config_note_positions(&m->c, b.T, m->path);
         c->T = b.T;
         add_calib_rows(c, &b,
             rows == 0 || b.B < rows - c->R ? b.B : rows - c->R);
@@ -97,7 +97,7 @@ calib_tell(const struct calib *c, const struct model *m, struct pool *pool,
 {
     const struct rows first = { 1, c->T, c->ids, c->first };
 
-    compute_tell(m, pool, &first, compute, m->path);
+    compute_note(m, pool, &first, compute, m->path);
 }
 
 size_t

@@ -83,7 +83,7 @@ set_pattern(struct model *m, struct pattern *p)
 }
 
 static void
-tell_sparsified(const struct sparsify *s)
+note_sparsified(const struct sparsify *s)
 {
     size_t taken = 0, weights = 0, zeros = 0, dead = 0, damped = 0;
     double worst = 0.0, sum = 0.0;
@@ -181,7 +181,7 @@ sparsify_main(int argc, char **argv)
     write_model(&m, a.out, a.type, tokenizer, "prune sparsify", options, NULL);
     if (a.report != NULL)
         write_layers(&s);
-    tell_sparsified(&s);
+    note_sparsified(&s);
     out_done();
     sparsify_end(&s);
     if (s.profile != NULL)

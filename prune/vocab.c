@@ -132,7 +132,7 @@ write_vocab(const struct vocab *v, struct vocab_files *files,
 }
 
 static void
-tell_vocab(const struct vocab *v, const struct model *m,
+print_vocab(const struct vocab *v, const struct model *m,
     const struct model *small, struct pool *pool)
 {
     struct buf b = { 0 };
@@ -193,7 +193,7 @@ vocab_main(int argc, char **argv)
     write_vocab(&v, &files, &small);
     vocab_files_release(&files);
     dir_new_abort(&tmp);
-    tell_vocab(&v, &m, &small, pool);
+    print_vocab(&v, &m, &small, pool);
     out_done();
     vocab_release(&v);
     tok_free(t);

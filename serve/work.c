@@ -434,7 +434,7 @@ step_engines(const struct work *w)
 }
 
 static void
-tell_metrics(const struct desk *d)
+update_metrics(const struct desk *d)
 {
     struct gen_stats s;
     size_t waiting = queue_waiting(d->w->queue);
@@ -487,7 +487,7 @@ work_run(const struct work *w)
         give_texts(&d);
         if (d.running > 0)
             step_engines(w);
-        tell_metrics(&d);
+        update_metrics(&d);
         drop_calls(&d);
     }
     for (struct call *c = d.calls; c != NULL; c = c->next, lost++) {

@@ -22,7 +22,7 @@ static const struct opt options[] = { OPT_PARTIAL(&partial), OPT_END };
 
 /* Warn of a damaged frame, and name the documents or rows that it held. */
 static void
-say_frame(const struct shard_index *x, size_t frame, uint64_t before,
+warn_of_frame(const struct shard_index *x, size_t frame, uint64_t before,
     const struct manifest *m, const char *why)
 {
     const struct shard_frame *f = &x->frame[frame];
@@ -84,7 +84,7 @@ survey(const char *dir)
                 bad++;
                 break;
             }
-            say_frame(x, f, before, m, e.msg);
+            warn_of_frame(x, f, before, m, e.msg);
             bad++;
         }
         told += bad;

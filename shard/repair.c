@@ -25,7 +25,7 @@ static const struct opt options[] = { STORE_OPTIONS(a),
     OPT_TOKENIZER(&tokenizer, ""), OPT_END };
 
 static void
-say_loss(void *ctx, const char *line)
+warn_of_loss(void *ctx, const char *line)
 {
     (void)ctx;
     warn("%s", line);
@@ -91,7 +91,7 @@ repair_directory(const char *dir, const char *out, const struct shard_opts *o)
         opts.force = 1; /* replace what an earlier repair that died has left */
     }
     if (set_repair(dir, out ? out : new, &opts, tokenizer ? &head : NULL,
-            say_loss, NULL, &l, &e) < 0)
+            warn_of_loss, NULL, &l, &e) < 0)
         die_err(&e);
     if (!out) {
         store_exchange(dir, new, old);

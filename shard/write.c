@@ -33,7 +33,7 @@ note_open_directory(const struct manifest *m, const char *dir)
 /* Note if the settings given are not the directory's: a directory that is
  * continued keeps its own. */
 static void
-say_recorded(const struct manifest *m, const struct shard_opts *o,
+note_recorded(const struct manifest *m, const struct shard_opts *o,
     const char *dir)
 {
     if (m->codec != o->codec || (o->level && m->level != o->level) ||
@@ -44,7 +44,7 @@ say_recorded(const struct manifest *m, const struct shard_opts *o,
 }
 
 static void
-say_stored(const struct manifest *m, const char *dir)
+print_stored(const struct manifest *m, const char *dir)
 {
     uint64_t bytes = 0;
 
@@ -83,7 +83,7 @@ store_stream(const char *input, const char *dir, const struct shard_opts *o)
             die_err(&e);
         bad = shardw_put(w, &m, &e);
         if (m.kind == MSG_STREAM && !bad)
-            say_recorded(shardw_manifest(w), o, dir);
+            note_recorded(shardw_manifest(w), o, dir);
         snprintf(extra, sizeof extra, "%zu shards", shardw_manifest(w)->nfile);
         progress_total(msg_in_expect(r, (double)msg_in_bytes(r)));
         progress_at((double)msg_in_bytes(r), extra);
@@ -95,7 +95,7 @@ store_stream(const char *input, const char *dir, const struct shard_opts *o)
     if (w && (bad || k != 0))
         note_open_directory(shardw_manifest(w), dir);
     if (w && k == 0 && !bad)
-        say_stored(shardw_manifest(w), dir);
+        print_stored(shardw_manifest(w), dir);
     shardw_close(w);
     if (stop_asked && !bad && k != 0)
         die(EX_STOP, "%s: interrupted", dir);

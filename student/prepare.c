@@ -412,7 +412,7 @@ share_first(struct student *s)
     if (s->in.rows == 0)
         return;
     if (s->ranks.rank == 0)
-        config_tell_positions(&s->t.m.c, s->in.T, s->a->model);
+        config_note_positions(&s->t.m.c, s->in.T, s->a->model);
     rank_rows(s);
 }
 

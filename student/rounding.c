@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 void
-tell_rounding(const struct student *s)
+note_rounding(const struct student *s)
 {
     static int told;
 
@@ -35,7 +35,7 @@ tell_rounding(const struct student *s)
 }
 
 void
-tell_compute(struct student *s)
+note_compute(struct student *s)
 {
     const struct batch *b = &s->feed.batch;
     const size_t micro = plan_micro(s->a->micro, b->B, b->T);

@@ -142,7 +142,7 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
             s->st.step + 1);
     param_shards_changed(s->parts);
     rank_keep(s);
-    tell_rounding(s);
+    note_rounding(s);
     s->st.step++;
     if (s->st.step % s->a->remask == 0)
         effective_choose(&s->t, s->pool);
@@ -282,7 +282,7 @@ stop_reason(const struct student *s, char why[60])
 
 /* Say which steps are lost by an end within a round. */
 static void
-tell_lost(const struct student *s)
+warn_of_lost_steps(const struct student *s)
 {
     if (s->saved > 0)
         warn("%s: the steps after step %" PRIu64 ", the last checkpoint, are "
@@ -328,7 +328,7 @@ run_round(struct student *s)
     if (bad == 0 && s->round.n > 0)
         bad = exchange_weights(s, &e);
     if (bad < 0) {
-        tell_lost(s);
+        warn_of_lost_steps(s);
         end_run(s, &e);
     }
     return r;
@@ -347,7 +347,7 @@ stop_in_round(struct student *s)
     note("%s: %sstopped within a round of --sync-every", s->a->run,
         stop_reason(s, why));
     if (s->ranks.rank == 0)
-        tell_lost(s);
+        warn_of_lost_steps(s);
     again_tell(s);
     return EX_STOP;
 }
@@ -387,7 +387,7 @@ steps_run(struct student *s)
 /* If rounding the finished weights again would change them, print how to make a
  * GGUF file of exactly these weights. */
 static void
-tell_exact(const struct student *s)
+note_exact(const struct student *s)
 {
     char *run = sh_word(s->a->run);
 
@@ -401,7 +401,7 @@ tell_exact(const struct student *s)
 /* Print the closing line: steps, speed, loss, and the folder's path (its end,
  * if it is long). */
 static void
-tell_closing(const struct student *s, double wall)
+print_run_closing(const struct student *s, double wall)
 {
     const size_t n = strlen(s->a->run), most = 36;
 
@@ -424,7 +424,7 @@ steps_end(struct student *s, int status, double wall)
     if (s->finished) {
         note("%s: finished after step %" PRIu64 ": it stays as it is",
             s->a->run, s->st.step);
-        tell_closing(s, wall);
+        print_run_closing(s, wall);
         return;
     }
     if (status == EX_OK) {
@@ -439,9 +439,9 @@ steps_end(struct student *s, int status, double wall)
             record_finished(s->a->run, s->st.step);
         if (s->command->finish != NULL)
             s->command->finish(s);
-        tell_exact(s);
+        note_exact(s);
     }
     if (fclose(s->saver.log) != 0)
         die(EX_SYS, "%s/metrics.tsv:", s->a->run);
-    tell_closing(s, wall);
+    print_run_closing(s, wall);
 }

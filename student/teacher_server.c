@@ -29,7 +29,7 @@ teacher_server_is(const char *model)
 
 /* Set *e to the error message of an answer; returns -1. */
 static int
-tell_refusal(const struct http_answer *a, struct err *e)
+refusal_error(const struct http_answer *a, struct err *e)
 {
     json_t *j = json_loadb(a->body.n > 0 ? a->body.p : "", a->body.n, 0, NULL);
     const char *why = json_string_value(
@@ -52,7 +52,7 @@ ask_once(const struct teacher_server *t, const char *path,
         return a->over ? -1 : 0;
     if (a->status == 200)
         return 1;
-    tell_refusal(a, e);
+    refusal_error(a, e);
     return a->status == 429 || a->status >= 500 ? 0 : -1;
 }
 

@@ -403,7 +403,7 @@ gather_step(struct student *s, struct loss_sum *sum, struct err *e)
     memset(sum, 0, sizeof(*sum));
     for (; n < a.accum && (r = next_message(s, e)) > 0; n++) {
         if (n == 0 && s->st.step == 0)
-            tell_compute(s);
+            note_compute(s);
         ranks_add(s->sum, &(struct rows){ b->B, b->T, b->ids, b->first },
             b->scored, &s->feed.targets, s->first_row, s->row_stride, sum);
     }

@@ -148,7 +148,7 @@ weights_at_a_time(const struct teacher *t, size_t tokens)
 
 /* Print a note of the memory before the first batch; die if it does not fit. */
 static void
-tell_memory(const struct teacher *t, const struct msg *m)
+note_teacher_memory(const struct teacher *t, const struct msg *m)
 {
     const struct config *c = &t->m.c;
     const size_t tok = t->batch.B * t->batch.T;
@@ -320,7 +320,7 @@ begin_message(struct teacher *t, const struct msg *m, struct err *e)
     if (!t->told++) {
         if (t->sends_states && t->a->dtype == 0 && verbosity >= 0)
             t->rounding = rounding_new(&t->m, t->pool);
-        tell_memory(t, m);
+        note_teacher_memory(t, m);
     }
     return msg_send_begin(t->out, e);
 }
@@ -328,14 +328,14 @@ begin_message(struct teacher *t, const struct msg *m, struct err *e)
 /* Before the first batch: print notes of the model's positions and of the cost
  * of --compute, and set t->program. */
 static void
-tell_first(struct teacher *t)
+note_first_batch(struct teacher *t)
 {
     const struct batch *b = &t->batch;
 
     if (t->told)
         return;
-    config_tell_positions(&t->m.c, b->T, t->a->model);
-    compute_tell(&t->m, t->pool, &(struct rows){ 1, b->T, b->ids, b->first },
+    config_note_positions(&t->m.c, b->T, t->a->model);
+    compute_note(&t->m, t->pool, &(struct rows){ 1, b->T, b->ids, b->first },
         t->a->setup.compute, t->a->model);
     mem_trim();
     t->program =
@@ -375,7 +375,7 @@ send_batch(struct teacher *t, const struct msg *m, struct err *e)
     const int first = t->team.rank == 0;
     int r;
 
-    tell_first(t);
+    note_first_batch(t);
     reserve_space(t, b->B, b->T);
     r = first ? begin_message(t, m, e) : 0;
     embed_rows(t);

@@ -103,7 +103,7 @@ take_sample(struct sample *s, const struct model *m, struct pool *pool,
 }
 
 void
-compute_tell(const struct model *m, struct pool *pool, const struct rows *r,
+compute_note(const struct model *m, struct pool *pool, const struct rows *r,
     int choice, const char *who)
 {
     const struct rows some = { 1, r->T < COMPUTE_SAMPLE ? r->T : COMPUTE_SAMPLE,

@@ -22,7 +22,7 @@ int compute_init(int choice, struct err *e);
  * this does nothing.  The weights of m that it reads do not stay in memory.
  */
 enum { COMPUTE_SAMPLE = 128, COMPUTE_LOGITS = 32 };
-void compute_tell(const struct model *m, struct pool *pool,
+void compute_note(const struct model *m, struct pool *pool,
     const struct rows *r, int choice, const char *who);
 
 #endif

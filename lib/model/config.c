@@ -508,7 +508,7 @@ config_positions(const struct config *c)
 }
 
 void
-config_tell_positions(const struct config *c, size_t T, const char *who)
+config_note_positions(const struct config *c, size_t T, const char *who)
 {
     const size_t positions = config_positions(c);
 

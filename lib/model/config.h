@@ -174,7 +174,7 @@ json_t *config_eos_json(const struct config *c);
 size_t config_positions(const struct config *c);
 /* Print a note if rows of T tokens are longer than config_positions; the note
  * calls the model `who`. */
-void config_tell_positions(const struct config *c, size_t T, const char *who);
+void config_note_positions(const struct config *c, size_t T, const char *who);
 /* Make a config.json object that transformers 4 and 5, vLLM and llama.cpp's
  * converter can read: it has both rope_theta and rope_parameters.  b [L]: the
  * blocks' shapes; NULL: the model was not cut.  Shapes of cut blocks go to

@@ -50,7 +50,7 @@ is_socket(int fd)
 }
 
 static void
-say_silent(const char *name, const char *whom, int *told)
+note_waiting(const char *name, const char *whom, int *told)
 {
     if (!*told)
         note("%s: the %s has been silent for %d s: waiting for it", name, whom,
@@ -59,7 +59,7 @@ say_silent(const char *name, const char *whom, int *told)
 }
 
 static void
-say_goes_on(const char *name, const char *whom, int *told)
+note_goes_on(const char *name, const char *whom, int *told)
 {
     if (*told)
         note("%s: the %s goes on", name, whom);
@@ -79,9 +79,9 @@ wait_input(struct fd_in *f, struct err *e)
         if (k < 0 && errno != EINTR && errno != EAGAIN)
             return err_set(e, EX_SYS, "%s: poll:", f->name);
         if (k == 0 && is_socket(f->fd))
-            say_silent(f->name, "writer", &told);
+            note_waiting(f->name, "writer", &told);
     }
-    say_goes_on(f->name, "writer", &told);
+    note_goes_on(f->name, "writer", &told);
     return p[1].revents ? err_set(e, EX_SYS, "%s: closed", f->name) : 0;
 }
 
@@ -194,14 +194,14 @@ fd_out_write(struct fd_out *f, struct iovec *v, size_t n, struct err *e)
                          : writev(f->fd, v, n < 64 ? (int)n : 64);
         k = got > 0 ? (size_t)got : 0;
         if (got < 0 && errno == EAGAIN && is_socket(f->fd)) {
-            say_silent(f->name, "reader", &f->told);
+            note_waiting(f->name, "reader", &f->told);
             continue;
         }
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return explain_failure(f, errno, e);
-        say_goes_on(f->name, "reader", &f->told);
+        note_goes_on(f->name, "reader", &f->told);
         for (; n > 0 && k >= v->iov_len; v++, n--)
             k -= v->iov_len;
         if (n > 0) {
@@ -231,8 +231,8 @@ fd_out_drain(struct fd_out *f, struct err *e)
         if (stop_asked && clock_now() - since > STOP_WAIT / 1000.0)
             return explain_failure(f, ETIMEDOUT, e);
         if (clock_now() - since > SILENCE)
-            say_silent(f->name, "reader", &f->told);
+            note_waiting(f->name, "reader", &f->told);
     }
-    say_goes_on(f->name, "reader", &f->told);
+    note_goes_on(f->name, "reader", &f->told);
     return 0;
 }

@@ -180,7 +180,7 @@ set_proof(unsigned char p[PROOF_SIZE], const struct guest *g,
 }
 
 static int
-say_proof(struct guest *g, const struct addr *a)
+send_proof(struct guest *g, const struct addr *a)
 {
     unsigned char p[PROOF_SIZE];
 
@@ -234,7 +234,7 @@ answer(struct guest *g, const struct addr *a, enum sock_role role,
     if (memcmp(g->said, role_name(other), 16) != 0)
         return foreign(a, e);
     r = g->side == PROOF_CONNECTS
-        ? say_proof(g, a)
+        ? send_proof(g, a)
         : transfer(g->fd, g->mine, HELLO_SIZE, 1, HELLO_WAIT);
     return r < 0 ? set_meeting_error(a, EX_INPUT, "the other end has gone", e)
                  : 0;
@@ -263,7 +263,7 @@ hear_guest(struct guest *g, const struct addr *a, enum sock_role role,
     if (!proof_same(g->said + HELLO_SIZE, right))
         return set_meeting_error(a, EX_INPUT,
             "the other end has another " TOKEN, e);
-    if (g->side == PROOF_LISTENS && say_proof(g, a) < 0)
+    if (g->side == PROOF_LISTENS && send_proof(g, a) < 0)
         return set_meeting_error(a, EX_INPUT, "the other end has gone", e);
     return MET;
 }

@@ -27,7 +27,7 @@ struct repair {
     const char *dir, *out;
     const struct shard_opts *o;
     const struct stream_info *head;
-    void (*say)(void *ctx, const char *line);
+    void (*report)(void *ctx, const char *line);
     void *ctx;
     struct shard_loss *l;
     struct manifest m;    /* valid if l->counted */
@@ -39,21 +39,21 @@ struct repair {
     uint64_t next;   /* seq that the next message should have */
 };
 
-static void say_lost(const struct repair *r, const char *fmt, ...)
+static void report_lost(const struct repair *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void
-say_lost(const struct repair *r, const char *fmt, ...)
+report_lost(const struct repair *r, const char *fmt, ...)
 {
     char line[600];
     va_list ap;
 
-    if (!r->say)
+    if (!r->report)
         return;
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    r->say(r->ctx, line);
+    r->report(r->ctx, line);
 }
 
 /* ---- messages ---- */
@@ -95,7 +95,7 @@ make_head(struct repair *r, const struct msg *m, struct err *e)
         i.source[n] = f->source[n].name;
     stream_info_put(shardmk_begin(r->k, MSG_STREAM), &i);
     free(i.source);
-    say_lost(r,
+    report_lost(r,
         "%s: the message that describes the stream is lost; it is made anew, "
         "BOS %s, EOS %s",
         r->dir, i.bos < 0 ? "none" : "as the tokenizer's",
@@ -224,12 +224,12 @@ save_frame(struct repair *r, const char *path, const struct io_map *f, size_t i,
             n += m[j].n;
             tokens += m[j].tokens;
         }
-        say_lost(r,
+        report_lost(r,
             "%s: frame %zu at byte %" PRIu64 " is lost, documents %" PRIu64
             " to %" PRIu64 " of the shard, %" PRIu64 " tokens: %s",
             path, i, s->at, m->first, m->first + n, tokens, why);
     } else {
-        say_lost(r, "%s: frame %zu at byte %" PRIu64 " is lost: %s", path, i,
+        report_lost(r, "%s: frame %zu at byte %" PRIu64 " is lost: %s", path, i,
             s->at, why);
     }
     return 0;
@@ -309,7 +309,7 @@ good_index(struct repair *r, size_t i, const char *shard, struct io_map *map,
             io_unmap(map);
     }
     if (!good)
-        say_lost(r,
+        report_lost(r,
             "%s: the index is damaged or missing; frames are found without it",
             path);
     free(path);
@@ -333,7 +333,7 @@ save_shard(struct repair *r, size_t i, struct err *e)
     path = shard_path(r->dir, name);
     if (io_map(&f, path, e) < 0) {
         if (errno == ENOENT && r->l->counted)
-            say_lost(r, "%s: the shard is missing", path);
+            report_lost(r, "%s: the shard is missing", path);
         k = errno == ENOENT ? 1 : -1;
         free(path);
         return k;
@@ -436,15 +436,14 @@ save_all(struct repair *r, struct err *e)
 
 int
 set_repair(const char *dir, const char *out, const struct shard_opts *o,
-    const struct stream_info *head,
-    void (*say_line)(void *ctx, const char *line), void *ctx,
-    struct shard_loss *l, struct err *e)
+    const struct stream_info *head, void (*report)(void *ctx, const char *line),
+    void *ctx, struct shard_loss *l, struct err *e)
 {
     struct repair r = { .dir = dir,
         .out = out,
         .o = o,
         .head = head,
-        .say = say_line,
+        .report = report,
         .ctx = ctx,
         .l = l };
     struct shard_opts same = *o;
@@ -463,7 +462,7 @@ set_repair(const char *dir, const char *out, const struct shard_opts *o,
         return -1;
     }
     if (!l->counted)
-        say_lost(&r, "%s", why.msg);
+        report_lost(&r, "%s", why.msg);
     if (l->counted) {
         same.codec = r.m.codec;
         same.level = r.m.level;

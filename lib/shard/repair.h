@@ -7,7 +7,7 @@
  *   head  tokenizer, bos and eos: used if the first message of a directory of
  *         documents is lost; vocab and sources then come from the manifest.  If
  *         the manifest is damaged too, or head is NULL: -1 and EX_INPUT
- *   say   called with a line for each loss; may be NULL
+ *   report  called with a line for each loss; may be NULL
  *   l     set to what is lost; shard_loss_release frees its memory
  *
  * Returns 0, and out is a complete directory; or -1.  A manifest or shard that
@@ -35,7 +35,7 @@ struct shard_loss {
     size_t nsource;
 };
 int set_repair(const char *dir, const char *out, const struct shard_opts *o,
-    const struct stream_info *head, void (*say)(void *ctx, const char *line),
+    const struct stream_info *head, void (*report)(void *ctx, const char *line),
     void *ctx, struct shard_loss *l, struct err *e);
 void shard_loss_release(struct shard_loss *l);
 
