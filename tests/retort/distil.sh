@@ -160,7 +160,7 @@ if has_terminal; then
         --tokens 30M -o long mine" &
     pid=$!
     ok 'a line of progress names the stage and the time left' await grep -E \
-        'stage 3/5, distil.* [0-9.]+ of [0-9.]+ min .*[0-9]+ of 468800' screen
+        'stage 3/5, distil.* [0-9.]+ of [0-9.]+ min .*[0-9]+ of 491520' screen
     kill -INT "$(cat pid)"
     wait $pid
 else
