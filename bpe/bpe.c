@@ -63,7 +63,7 @@ main(int argc, char **argv)
     if (inputs_list(&in, operand, &input, &e) < 0 ||
         train_run(&in, &reading, &training, &sums, &e) < 0)
         die_err(&e);
-    docs_tell(&sums);
+    docs_note(&sums);
     prog_closing("%" PRIu64 " documents, %.3f MB", sums.docs,
         (double)sums.bytes / 1e6);
     inputs_release(&in);

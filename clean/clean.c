@@ -130,7 +130,7 @@ finish_clean(struct cleaning *c, const struct inputs *in, struct docs_sums *s)
     uint64_t docs = 0, bytes = 0;
     struct err e;
 
-    docs_tell(s);
+    docs_note(s);
     if (cleaning_end(c, &e) < 0)
         die_err(&e);
     if (stats)

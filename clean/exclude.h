@@ -32,11 +32,13 @@
 struct exclude;
 /* Read the held-out files with the options of *in and *run, but documents of up
  * to 64 MiB in any case.  Each string of a JSONL record, at any depth, is a
- * text of its own.  n: words of a gram, 1 to EXCLUDE_MOST; 0: 13, and 8 in
- * questions.  common: a gram in more held-out documents than this does not
- * count; 0: all grams count, as they do in questions.  questions: 1: there will
- * be questions, so keep short texts too.
- * fold must outlive the result.
+ * text of its own.
+ *   n          words of a gram, 1 to EXCLUDE_MOST; 0: 13, and 8 in questions
+ *   common     ignore grams that more than this many held-out documents
+ *              contain; 0: ignore none.  In questions no gram is ignored
+ *   questions  1: the caller will look up questions, so keep short held-out
+ *              texts, too
+ *   fold       must outlive the result
  * NULL and *e: as docs_run; EX_INPUT: no text has enough words. */
 struct exclude *exclude_new(const struct opt_list *files, size_t n,
     size_t common, int questions, const struct inputs *in,

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/die.h"
+#include "cli/place.h"
 #include "cli/prog.h"
 #include "model/forward_kv.h"
 
@@ -100,7 +101,9 @@ work_turn(const struct worker *w, const struct turn *t)
     return wall;
 }
 
-/* Answer turns until the program ends. */
+/* The loop of a measuring process: read a turn from `from`, run it, write the
+ * answer to `to`.  Returns after a turn of no texts, or when `from` or `to` is
+ * closed. */
 static void
 work_turns(const struct bench_process *b, const struct bench_plan *p,
     const struct how *how, int from, int to)

@@ -7,6 +7,7 @@
 #include "base/stop.h"
 #include "cli/die.h"
 #include "cli/out.h"
+#include "cli/place.h"
 #include "cli/prog.h"
 #include "gen/defaults.h"
 

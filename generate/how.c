@@ -2,6 +2,7 @@
 #include "how.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "cli/place.h"
 #include "cli/prog.h"
 #include "model/delta_config.h"
 

@@ -7,10 +7,11 @@
 
 #include <stddef.h>
 
-/* Continue the prompts r->prompts, of which there are n, given as `given` [n],
- * r->at_once at a time.  Prints each with its text, in their order and as the
- * text grows, and an empty line between two.  Adds to r->texts, r->tokens and
- * r->stats.  Dies on errors. */
+/* Continue the n prompts r->prompts, at most r->at_once at a time; given [n]
+ * are their texts.  Print each prompt followed by its continuation, in the
+ * order of `given`, with an empty line between two.  Tokens are printed as soon
+ * as they are drawn.  Adds to r->texts, r->tokens and r->stats.  Dies on
+ * errors. */
 void operands_run(struct many *r, char *const *given, size_t n);
 
 #endif

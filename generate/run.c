@@ -12,6 +12,7 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/out.h"
+#include "cli/place.h"
 #include "cli/prog.h"
 #include "format/json.h"
 #include "gen/date.h"

@@ -6,7 +6,7 @@
 #include "base/pool.h"
 #include "cli/die.h"
 #include "cli/progress.h"
-#include "cli/setup.h"
+#include "cli/place.h"
 #include "train/plan.h"
 
 #include <math.h>

@@ -18,7 +18,7 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
-#include "cli/setup.h"
+#include "cli/place.h"
 #include "cli/shared.h"
 #include "dist/dist.h"
 #include "kern/kern.h"

@@ -136,7 +136,7 @@ print_cluster(const struct cluster_args *a, char **operand, size_t n)
         put_keys(&b, &j, a);
     } else {
         request_shapes(&j, &a->in);
-        request_tell(&j, &a->in, &r);
+        request_note(&j, &a->in, &r);
         note_reasons(&j);
         if (!several && job_check(&j, &e) < 0)
             die_err(&e);

@@ -36,7 +36,7 @@ predict_side(struct side *s, struct request *in, char **operand, size_t n,
                 r.v[i].key->name);
     ranges_set(&s->j, &r, 2, side);
     request_shapes(&s->j, in);
-    request_tell(&s->j, in, &r);
+    request_note(&s->j, in, &r);
     search_fastest(&s->j, &r);
     predict(&s->f, &s->j);
     ranges_free(&r);

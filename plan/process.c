@@ -7,7 +7,7 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/prog.h"
-#include "cli/setup.h"
+#include "cli/place.h"
 #include "dist/dist.h"
 #include "train/plan.h"
 

@@ -1,4 +1,4 @@
-/* What a prediction is asked for: see request.h */
+/* Options of predictions: see request.h */
 #include "request.h"
 #include "predict.h"
 #include "base/err.h"
@@ -100,7 +100,7 @@ key_values(const struct key *k, const struct ranges *r)
 }
 
 void
-request_tell(const struct job *j, const struct request *in,
+request_note(const struct job *j, const struct request *in,
     const struct ranges *r)
 {
     struct job usual, own = *j;

@@ -1,4 +1,4 @@
-/* What a prediction is asked for: options that several commands have. */
+/* Options of a prediction that several commands of plan have. */
 #ifndef PLAN_REQUEST_H
 #define PLAN_REQUEST_H
 
@@ -66,7 +66,7 @@ void request_job(struct job *j, const struct request *in, struct ranges *r,
  * operand gives, and keys of the layout that are not at their default.  Keys
  * with several values are left out.  The note says if batch and length are
  * defaults. */
-void request_tell(const struct job *j, const struct request *in,
+void request_note(const struct job *j, const struct request *in,
     const struct ranges *r);
 /* Read the shapes of the models into *j, and set its key `anchor` by --anchor.
  * Dies on errors. */

@@ -268,7 +268,7 @@ search_main(int argc, char **argv)
         die(EX_USAGE, "%s: give the key one value, or use plan cluster",
             ranges_swept(&r)->name);
     request_shapes(&j, &in);
-    request_tell(&j, &in, &r);
+    request_note(&j, &in, &r);
     s = run_search(j, &r, room);
     put_layouts(&b, &s, in.format);
     note("%zu layouts were tried", s.tried);

@@ -27,7 +27,7 @@ struct shape {
     double groups;     /* groups of experts; 0: no groups */
     double group_top;  /* most groups that a token's experts are in */
     double dropout;    /* 1: dropout in attention and twice a block, as
-                               * in GPT-2 */
+                        * in GPT-2 */
     double window;     /* tokens of the sliding window; 0: none */
     double windowed;   /* share of blocks with a sliding window */
     double tied;       /* 1: the head is the embedding */
@@ -37,7 +37,7 @@ struct shape {
     double vectors;    /* parameters of a block's norms and biases */
     double positions;  /* parameters of the embedding of positions */
     double outer;      /* parameters of norms and biases outside of
-                               * blocks */
+                        * blocks */
 };
 
 /* Read the shape at path.  -1 and *e. */

@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-/* Read the keys of j, and remove them from it.  Numbers that it does not have
- * stay as they are. */
+/* Read the sizes in j and delete their keys, so that only unknown keys remain
+ * in j.  A member of *s whose key is missing keeps its value. */
 static int
 read_shape_sizes(struct shape *s, json_t *j, struct err *e)
 {

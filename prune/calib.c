@@ -92,7 +92,7 @@ calib_read(struct calib *c, const char *addr, size_t rows,
 }
 
 void
-calib_tell(const struct calib *c, const struct model *m, struct pool *pool,
+calib_note(const struct calib *c, const struct model *m, struct pool *pool,
     int compute)
 {
     const struct rows first = { 1, c->T, c->ids, c->first };

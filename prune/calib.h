@@ -39,7 +39,7 @@ void calib_sets(struct calib *c, char *const *sets, size_t n, size_t rows,
 void calib_first(const struct calib *c, size_t rows, struct calib *first);
 void calib_release(struct calib *c);
 /* Note how --compute changes m's losses on the first row. */
-void calib_tell(const struct calib *c, const struct model *m, struct pool *pool,
+void calib_note(const struct calib *c, const struct model *m, struct pool *pool,
     int compute);
 /* Number of scored predictions in the first `rows` rows. */
 size_t calib_scored(const struct calib *c, size_t rows);

@@ -39,7 +39,7 @@ repair_by_input(struct repair *r, const char *input)
         a.tokenizer != NULL ? a.tokenizer : a.model);
     if (plan_fits(repair_bytes(r, &calib), "fewer --calib-rows", &e) < 0)
         die_err(&e);
-    calib_tell(&calib, r->m, r->pool, a.compute);
+    calib_note(&calib, r->m, r->pool, a.compute);
     repair_calib(r, &calib);
     calib_release(&calib);
 }
@@ -95,7 +95,7 @@ cut_main(int argc, char **argv)
         repair_cut(&r, *input);
     note("%zu of %zu parameters, %zu of %zu blocks", model_params(&small),
         model_params(&m), small.c.L, m.c.L);
-    repair_tell(&r);
+    repair_note(&r);
     write_model(&small, a.out, a.type, tokenizer, "prune cut", options, NULL);
     prog_closing("%zu of %zu parameters", model_params(&small),
         model_params(&m));

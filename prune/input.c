@@ -1,4 +1,4 @@
-/* What a command reads: see input.h. */
+/* Opening models and checking streams: see input.h. */
 #include "input.h"
 #include "cli/die.h"
 #include "cli/setup.h"

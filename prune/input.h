@@ -1,4 +1,5 @@
-/* What the commands of prune read: a model, and the head of a stream. */
+/* Opening the models that prune's commands cut, and checking the heads of their
+ * input streams. */
 #ifndef PRUNE_INPUT_H
 #define PRUNE_INPUT_H
 

@@ -59,7 +59,7 @@ repair_found(struct session *x, const struct choice *c, struct model *small)
     if (plan_fits(repair_bytes(&r, &rows), "fewer --repair-rows", &e) < 0)
         die_err(&e);
     repair_calib(&r, &rows);
-    repair_tell(&r);
+    repair_note(&r);
 }
 
 /* Write the cut model with its scores. */
@@ -90,7 +90,7 @@ score_cut(struct session *x, const struct model *small)
     t.score = score_rows(&x->s, row, x->c.R);
     t.seconds = clock_now() - start;
     search_log_add(&x->log, &t);
-    session_tell(x, &t);
+    session_note(x, &t);
     free(row);
 }
 

@@ -387,7 +387,7 @@ repair_bytes(const struct repair *r, const struct calib *c)
 }
 
 void
-repair_tell(const struct repair *r)
+repair_note(const struct repair *r)
 {
     const struct repaired *const part[] = { &r->o, &r->down };
     static const char *const name[] = { "o", "down" };

@@ -63,7 +63,7 @@ void repair_calib(struct repair *r, const struct calib *c);
  * Dies. */
 void repair_profile(struct repair *r, const struct profile *p);
 /* Note how large the layers' errors are, with and without the repair. */
-void repair_tell(const struct repair *r);
+void repair_note(const struct repair *r);
 /* Memory of repair_calib beside the models, in bytes. */
 size_t repair_bytes(const struct repair *r, const struct calib *c);
 

@@ -102,7 +102,7 @@ search_main(int argc, char **argv)
     session_open(&x, &o);
     session_begin(&x);
     found = session_search(&x);
-    session_tell(&x, found);
+    session_note(&x, found);
     choice_write(&found->choice, &b);
     out_file(out, b.p, b.n);
     prog_closing("%zu configurations on %zu tokens", x.log.n, x.c.ntok);

@@ -224,7 +224,7 @@ session_begin(struct session *x)
     if (plan_fits(judge_bytes(&x->m, &x->c), "fewer --calib-rows", &e) < 0)
         die_err(&e);
     x->pool = setup_pool(o->threads);
-    calib_tell(&x->c, &x->m, x->pool, o->compute);
+    calib_note(&x->c, &x->m, x->pool, o->compute);
     set_search(x);
     judge_init(&x->j, &x->m, &x->c, x->pool);
     refuse_goal(&x->s);
@@ -304,7 +304,7 @@ session_search(struct session *x)
 }
 
 void
-session_tell(const struct session *x, const struct trial *t)
+session_note(const struct session *x, const struct trial *t)
 {
     const struct trial *all = &x->log.t[0];
     struct buf kept = { 0 };

@@ -62,7 +62,7 @@ void session_begin(struct session *x);
  * search_log_add.  Dies (EX_USAGE) if nothing meets the goal. */
 const struct trial *session_search(struct session *x);
 /* Note the size and the scores of t. */
-void session_tell(const struct session *x, const struct trial *t);
+void session_note(const struct session *x, const struct trial *t);
 void session_end(struct session *x);
 
 #endif

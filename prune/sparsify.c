@@ -141,7 +141,7 @@ open_judged_input(struct sparsify *s, struct profile *p, struct calib *c,
     }
     calib_read(c, input, a.rows, s->m,
         a.tokenizer != NULL ? a.tokenizer : a.model);
-    calib_tell(c, s->m, s->pool, a.compute);
+    calib_note(c, s->m, s->pool, a.compute);
     s->c = c;
 }
 

@@ -55,7 +55,7 @@ planned_stages(const struct run *r, const char *file, struct stage s[STAGES])
     return n;
 }
 
-/* Number of lines of a file of the run; 0 if there is no such file. */
+/* Count the lines of OUT/full/FILE; 0 if there is no such file. */
 static double
 lines_of_run(const struct run *r, const char *file)
 {

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "cli/place.h"
 #include "cli/prog.h"
 #include "format/ckpt.h"
 #include "gen/defaults.h"

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "cli/place.h"
 #include "cli/prog.h"
 #include "model/tokfile.h"
 #include "tok/tok.h"

@@ -7,6 +7,7 @@
 #include "base/timeline.h"
 #include "base/stop.h"
 #include "cli/die.h"
+#include "cli/place.h"
 #include "cli/prog.h"
 #include "dist/log.h"
 #include "dist/watch.h"

@@ -1,7 +1,8 @@
 /*
- * Rounds of --sync-every: steps that each rank takes by itself, until all
- * exchange their weights (train/outer.h).  Within a round ranks send nothing.
- * What rank 0 logs of a step, the ranks gather at the end of the round.
+ * Rounds of --sync-every.  In a round each rank takes the same number of steps
+ * without sending anything; then all ranks exchange their weights
+ * (train/outer.h).  Loss and norm of each step are gathered at the end of the
+ * round, for rank 0 to log them.
  */
 #ifndef STUDENT_ROUND_H
 #define STUDENT_ROUND_H
@@ -28,7 +29,8 @@ struct round {
     size_t n, room;
     uint64_t from; /* steps of the run before this round */
     double begun;  /* clock_now() when it began */
-    int lost;      /* 1: a rank was stopped, and the round does not end */
+    int lost;      /* 1: a signal stopped a rank before the round's last step;
+                    * the steps of the round are discarded */
 };
 
 /* Print notes on --sync-every.  Without the option do nothing. */

@@ -104,8 +104,8 @@ FILE *log_open(const char *run, const char *name, const char *head,
 /* Open RUN/metrics.tsv.  columns: names of the columns between `loss` and `lr`,
  * each followed by a tab. */
 void metrics_open(struct saver *s, const char *columns, uint64_t step);
-/* Returns the seconds since the last call, or since metrics_open, and reports
- * them to watch_step. */
+/* Return the seconds that passed since the last call (at first: since
+ * metrics_open), and call watch_step with them. */
 double metrics_time(struct saver *s);
 /* Add a line to metrics.tsv.  scored: number of scored predictions; values:
  * what the line has in `columns` of metrics_open, a tab after each value. */

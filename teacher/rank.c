@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
+#include "cli/place.h"
 #include "cli/prog.h"
 #include "dist/alike.h"
 #include "dist/watch.h"

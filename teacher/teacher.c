@@ -11,7 +11,7 @@
 #include "base/note.h"
 #include "cli/die.h"
 #include "cli/out.h"
-#include "cli/setup.h"
+#include "cli/place.h"
 #include "cli/shared.h"
 #include "msg/batch.h"
 #include "model/compute.h"

@@ -41,7 +41,7 @@ static const char *const aside[] = { "output", "threads", "resume", "tokenizer",
 static void
 finish_tokenize(struct docs_sums *s)
 {
-    docs_tell(s);
+    docs_note(s);
     if (s->empty > 0 && s->docs == 0)
         note("all documents are empty");
     else if (s->empty > 0)

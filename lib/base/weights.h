@@ -6,10 +6,12 @@
 
 #include <stddef.h>
 
-/* Cut text, "name=number,...", in place, and set number [n] to the number of
- * each of the n names, NULL for a name that has none.  An item may also be
- * `word` (NULL: none is allowed).  Returns 1 if one is, else 0; -1 and *e
- * (EX_USAGE): an item is neither, or its name is unknown or comes twice. */
+/* Split the list "name=number,...".  number[i] becomes the text of the number
+ * that is given for name[i], i < n, or NULL if name[i] is not in the list;
+ * these texts lie in `text`, which is changed.  If `word` is not NULL, the list
+ * may also contain this word.  Returns 1 if it does, else 0.  -1 and *e
+ * (EX_USAGE): the list has an item of another form, an unknown name, or a name
+ * twice. */
 int weights_split(const char **number, const char *const *name, size_t n,
     char *text, const char *word, struct err *e);
 

@@ -1,7 +1,7 @@
-/* Where a program runs; see setup.h. */
+/* Processors and threads; see place.h. */
+#include "cli/place.h"
 #include "base/mem.h"
 #include "cli/die.h"
-#include "cli/setup.h"
 #include "dist/dist.h"
 
 void

@@ -1,8 +1,5 @@
-/*
- * What programs do first that compute with models: choose processors, kernels
- * and threads, and open the models.  Every function dies on errors.  setup.c
- * has them; place.c has those that need ranks (dist/dist.h).
- */
+/* Kernels, threads and models of a program that computes with models.  Every
+ * function dies on errors. */
 #ifndef CLI_SETUP_H
 #define CLI_SETUP_H
 
@@ -18,13 +15,6 @@ struct setup {
     int compute; /* index of compute_names */
     int exact;   /* 1: no products in 8-bit integers */
 };
-
-/* dist_place: bind the process, before it has threads and buffers. */
-void setup_place(const struct setup *s);
-/* Bind the process, choose the kernels, and call mem_settle. */
-void setup_begin(const struct setup *s);
-/* Start the threads of a rank (dist_threads); the caller frees the pool. */
-struct pool *setup_rank_pool(size_t threads);
 
 /* compute_init: choose the kernels, and the type of products by --compute. */
 void setup_kernels(int compute);

@@ -22,8 +22,9 @@
     OPT_FLAG(0, "exact", d,                                                    \
         "multiply quantised weights in floating point, as training does, not " \
         "in 8-bit integers")
-/* Rows of struct setup s (cli/setup.h): where a program runs; how one that
- * generates texts computes. */
+/* Rows of the members of struct setup s (cli/setup.h).  OPT_PLACE: -j, --cpus,
+ * --numa.  OPT_SETUP: these, --compute and --exact, for programs that generate
+ * texts. */
 #define OPT_PLACE(s, rank) \
     OPT_THREADS(&(s).threads), OPT_CPUS(&(s).cpus), OPT_NUMA(&(s).numa, rank)
 #define OPT_SETUP(s) \

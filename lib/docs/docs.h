@@ -103,7 +103,7 @@ struct docs_sums {
 
 /* Read all inputs.  0: every document has been put; 1: o->put has returned 1;
  * -1 and *e: the documents before the error have been put.  In any case the
- * caller releases sum->passed, by docs_tell. */
+ * caller releases sum->passed, by docs_note. */
 int docs_run(const struct inputs *in, const struct docs_opts *o,
     struct docs_sums *sum, struct err *e);
 /* 0: there was a document, perhaps an empty one; -1 and *e (EX_INPUT): there

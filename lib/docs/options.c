@@ -37,7 +37,7 @@ docs_check(const struct input_opts *i, const struct docs_opts *o, struct err *e)
 }
 
 void
-docs_tell(struct docs_sums *s)
+docs_note(struct docs_sums *s)
 {
     if (s->mended > 1)
         warn("%" PRIu64 " places in %" PRIu64

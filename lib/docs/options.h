@@ -50,6 +50,6 @@ int docs_check(const struct input_opts *i, const struct docs_opts *o,
     struct err *e);
 /* Call at the end: warns of files that were not UTF-8, notes the files that
  * were skipped, and releases s->passed. */
-void docs_tell(struct docs_sums *s);
+void docs_note(struct docs_sums *s);
 
 #endif

@@ -1,7 +1,7 @@
-/* Variants of chat templates for training, see chat_training.h.  They are the
- * files of training/, by scripts/oracle/chat_training.py from those of TRL
- * 1.16.0, which are copyright 2020-2026 The HuggingFace Team, under the Apache
- * License 2.0.  The Makefile makes training.h of them. */
+/* Variants of chat templates for training, see chat_training.h.
+ * scripts/oracle/chat_training.py made the files lib/gen/training/NAME.jinja
+ * from the templates of TRL 1.16.0 (copyright 2020-2026 The HuggingFace Team,
+ * Apache License 2.0), and the Makefile makes training.h from these files. */
 #include "gen/chat_training.h"
 
 #include <inttypes.h>

@@ -92,8 +92,8 @@ vocab_token_bytes(const struct mask_vocab *v, uint32_t id)
     return (const unsigned char *)v->pool.p + v->off[id];
 }
 
-/* Is there a token for each single byte from lo to hi?  0: *lacks is a byte
- * without one. */
+/* Return 1 if each byte from lo to hi is the whole text of some token.
+ * Otherwise set *lacks to a byte for which there is no such token. */
 static int
 all_alone(const struct mask_vocab *v, unsigned lo, unsigned hi, unsigned *lacks)
 {

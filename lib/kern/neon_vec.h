@@ -1,7 +1,7 @@
-/* Vectors of NEON (ARMv8.0-A, 64-bit) for the templates *_vec.h.  A vector has
- * eight floats, as in AVX2, in two registers of 128 bits.  So the kernels add
- * numbers in the same order as those for AVX2, and results have the same
- * bits. */
+/* Vector operations of NEON (64-bit ARMv8.0-A), which the kernel templates
+ * *_vec.h use.  A vector is a pair of 128-bit registers with eight floats. AVX2
+ * has eight floats, too, so both sets of kernels add in the same order and give
+ * the same bits. */
 #include <arm_neon.h>
 #include <stdint.h>
 #include <string.h>

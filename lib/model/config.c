@@ -230,6 +230,7 @@ config_from_json(struct config *c, const json_t *model, struct err *e)
         (filled = config_fill(j, model, family_of(c)->bit, e)) == NULL)
         return -1;
     config_file_init(&f, c);
+    experts_init(&f.c);
     r = read_filled(&f, filled, e);
     json_decref(filled);
     if (r < 0)

@@ -310,7 +310,6 @@ config_file_init(struct config_file *f, const struct config *c)
     f->interval =
         (size_t)config_missing("full_attention_interval", family_of(c)->bit);
     f->factor = f->log_multiplier = f->attn_factor = NAN;
-    experts_init(&f->c);
 }
 
 void
@@ -328,7 +327,6 @@ config_file_of(struct config_file *f, const struct config *c)
     f->shared = c->expert_mlp > 0 ? c->shared_mlp / c->expert_mlp : 0;
     f->first = experts_first(c);
     f->inner = c->delta.values * c->delta.dv;
-    f->c = *c;
     rope_file_of(f);
 }
 

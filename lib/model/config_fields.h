@@ -128,8 +128,9 @@ struct field_table {
  * rope_fields: of rope_parameters and rope_scaling. */
 extern const struct field_table config_fields, rope_fields;
 
-/* The key ARCHITECTURE.NAME, such as "llama.NAME", for a model of c's family;
- * a name of the tokenizer is a key itself.  Valid until the next call. */
+/* Return the GGUF key of a row of the table: "llama.NAME" if the architecture
+ * of c's family is llama; NAME itself if it begins with "tokenizer.".  Valid
+ * until the next call. */
 const char *arch_key(const struct config *c, const char *name);
 /* Values of keys that config.c makes. */
 json_t *config_class_json(const struct config *c);
@@ -137,9 +138,9 @@ json_t *config_type_json(const struct config *c);
 json_t *config_bias_json(const struct config *c);
 json_t *config_layers_json(const struct config *c);
 
-/* Set *f to what holds before a file of c's family is read. */
+/* Set *f to the values that the family of c has where a file lacks the key. */
 void config_file_init(struct config_file *f, const struct config *c);
-/* Set *f to what is to be written of c. */
+/* Set *f to c and the numbers that files have instead of members of c. */
 void config_file_of(struct config_file *f, const struct config *c);
 
 /* Read the numbers of table t from the object of config.json whose path is
@@ -147,7 +148,7 @@ void config_file_of(struct config_file *f, const struct config *c);
  * type or is out of range. */
 int fields_from_json(const struct field_table *t, struct config_file *f,
     const json_t *j, const char *at, struct err *e);
-/* Set KV and D where a file has not had them. */
+/* Set KV and D to their usual values if the file lacked them (they are 0). */
 void fields_heads(struct config *c);
 /* Make an object of the keys of t. */
 json_t *fields_to_json(const struct field_table *t,
@@ -156,12 +157,13 @@ json_t *fields_to_json(const struct field_table *t,
  * a value is not implemented. */
 int fields_from_gguf(struct config_file *f, const struct gguf *g,
     struct err *e);
-/* The same of the rows of f's kind of RoPE, which fields_from_gguf leaves. */
+/* Read the rows with `kinds`, as far as they are for f->c.rope;
+ * fields_from_gguf reads the other rows. */
 int fields_of_kind(struct config_file *f, const struct gguf *g, struct err *e);
 /* Put the keys of f's family that have this turn. */
 void fields_to_gguf(const struct config_file *f, int turn, struct gguf_out *o);
-/* A key of config.json that is null in c, which a GGUF cannot say; NULL: there
- * is none. */
+/* Return a key of config.json that is null in c although a GGUF has no way to
+ * store that; NULL if there is no such key. */
 const char *fields_null(const struct config *c);
 
 #endif

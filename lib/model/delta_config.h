@@ -17,9 +17,9 @@ size_t delta_mixed(const struct config *c);
 
 /* Check that the rule's sizes go together; nothing if c has no rule. */
 int delta_check(const struct config *c, struct err *e);
-/* What follows from the rule's fields of a GGUF, and from its list of blocks;
- * layers that predict further tokens are taken from L.  -1 and *e: a size is
- * wrong. */
+/* After the table's numbers are read from a GGUF: set dv, the blocks that have
+ * the rule, and L without the layers that predict further tokens.  -1 and *e: a
+ * size is wrong. */
 int delta_from_gguf(struct config_file *f, const struct gguf *g, struct err *e);
 /* Put the lists of a GGUF. */
 void delta_to_gguf(const struct config *c, struct gguf_out *o);

@@ -11,8 +11,9 @@ int config_is_mixture(const struct config *c);
 
 /* Set how c's family chooses experts; nothing if it has none. */
 void experts_init(struct config *c);
-/* What follows from the fields of experts, and from lists; nothing if the
- * family has no experts.  -1 and *e: a value is missing or not implemented. */
+/* After the table's numbers are read: set the shared expert's width, the blocks
+ * without experts and, from topk_method, the groups.  If the family has no
+ * experts, do nothing.  -1 and *e: a value is missing or not implemented. */
 int experts_from_json(struct config_file *f, const json_t *j, struct err *e);
 int experts_from_gguf(struct config_file *f, struct err *e);
 /* Number of first blocks without experts. */

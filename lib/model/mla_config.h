@@ -4,8 +4,8 @@
 
 #include "model/config_fields.h"
 
-/* What follows from the fields of latent attention: D, KV and, from a GGUF,
- * rotary.  Nothing if the family has none.  Call it before RoPE is read.
+/* After the table's numbers are read: set and check D, KV and c.mla.  If the
+ * family has no latent attention, do nothing.  Call it before RoPE is read.
  * -1 and *e: a size is wrong. */
 int mla_from_json(struct config_file *f, struct err *e);
 int mla_from_gguf(struct config_file *f, struct err *e);

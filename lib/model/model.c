@@ -1,9 +1,9 @@
 /* Sizes, hashes and checks of all weights of a model; see model.h. */
 #include "model/model.h"
-#include "model/adapter_file.h"
 
 #include "base/mem.h"
 #include "model/adapter.h"
+#include "model/adapter_file.h"
 #include "model/tensor_out.h"
 
 #include <math.h>

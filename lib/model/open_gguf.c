@@ -131,6 +131,7 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
         return err_set(e, EX_INPUT, "tensor token_embd.weight: %s",
             t ? "is no matrix" : "is missing");
     config_file_init(&f, c);
+    experts_init(&f.c);
     f.c.V = t->shape[0];
     f.c.theta = 10000;
     f.c.init_range = 0.02;

@@ -15,8 +15,9 @@ struct outer {
     const struct dist_group *ranks;
     struct arena arena;
     size_t ngroup;
-    float **last;     /* [ngroup][n] parameters after the last exchange */
-    float **velocity; /* [ngroup][n], or NULL */
+    float **last;     /* [ngroup][n of the group] parameters that all ranks
+                       * had after the last exchange */
+    float **velocity; /* [ngroup][n of the group]; NULL if momentum is 0 */
 };
 
 /* A group of parameters, for tasks that do OUTER_CHUNK of them. */

@@ -52,6 +52,17 @@ test_twice(void)
 }
 
 static int
+test_again(void)
+{
+    prog_defer_stop(1);
+    raise(SIGTERM);
+    for (unsigned left = 3; left > 0;) /* PATIENCE of prog.c, and a second */
+        left = sleep(left);
+    raise(SIGTERM);
+    return stop_asked == SIGTERM;
+}
+
+static int
 test_over(void)
 {
     prog_defer_stop(1);
@@ -77,6 +88,8 @@ main(void)
     apart(test_at_once, "a signal sets stop_asked");
     apart(test_end, "a deferred signal sets stop_asked at the end");
     apart(test_twice, "a signal that comes twice at once stays deferred");
+    apart(test_again,
+        "a signal that comes again after seconds sets stop_asked");
     apart(test_over, "a deferred signal sets stop_asked when the time is over");
     apart(test_none, "a signal after the deferral sets stop_asked at once");
     return done_testing();

@@ -70,8 +70,8 @@ start_chat(struct screen *s, const char *const *more)
         (name = ptsname(s->fd)) == NULL)
         return 0;
     fcntl(s->fd, F_SETFD, FD_CLOEXEC);
-    /* What is typed before libedit reads is edited by the kernel, in which
-     * terminals choose UTF-8. */
+    /* Until libedit reads, the kernel edits the line.  IUTF8, which terminal
+     * emulators set, makes it erase characters instead of bytes. */
     if (tcgetattr(s->fd, &t) == 0) {
         t.c_iflag |= IUTF8;
         tcsetattr(s->fd, TCSANOW, &t);

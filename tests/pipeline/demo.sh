@@ -47,6 +47,10 @@ done
 equal 'the page has what each model writes after each prompt' \
     "$(cut -f 1,2 d/samples.txt | sort -u | wc -l) $(grep -c '<h4 lang' \
         d/report.html)" '16 4'
+equal 'what a model writes does not repeat the prompt' \
+    "$(awk -F '\t' 'index($3, $4) == 1' d/samples.txt)" ''
+status 1 'a model that cannot be opened ends scripts/samples' \
+    sh -c 'echo en:a | "$1" 4 teacher=none' sh "$top/scripts/samples"
 equal 'a prompt is the beginning of a held-out text' \
     "$(cut -f 4 d/samples.txt | sort -u | while IFS= read -r p; do
         cat tree/corpus/held-out/*.jsonl | grep -cF -- "$p"

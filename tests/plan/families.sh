@@ -52,6 +52,20 @@ for model in "$top"/tests/golden/family/*/ "$top"/tests/golden/experts/*/ \
     fi
 done
 
+# activations FOLDER: bytes of them
+activations() {
+    plan cluster -q -m "$1" --machine h100 batch=8 --format tsv |
+        awk -F '\t' '$1 == "memory.activations" { print $2 }'
+}
+printf '# retort choice 1\nblock\tgroups\tchannels\n0\tall\tall\n1\tall\t0-2\n' >choice
+rm -rf cut
+prune cut -q -m "$top/tests/golden/gguf/f32-hf" --no-repair --choice choice \
+    -o cut || exit 1
+if awk "BEGIN { exit !($(activations cut) < \
+    $(activations "$top/tests/golden/gguf/f32-hf")) }"; then
+    pass 'a block with fewer channels takes less memory for activations'
+else fail 'a block with fewer channels takes less memory for activations'; fi
+
 # each family that the library reads has been met
 echo '{"model_type": "none"}' >none.json
 status 3 'an unknown family is refused' plan run -m none.json
