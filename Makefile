@@ -74,7 +74,7 @@ LIBS    = $(PKG_LIBS) $(MPI_LIBS) -lm
 
 # A library to preload into other programs, whose MPI calls it logs.
 PMPI   = $(if $(MPI_LIBS),$(BUILD)/lib/libretort-pmpi.so)
-LIBSRC = $(filter-out lib/dist/pmpi.c,$(wildcard lib/*/*.c))
+LIBSRC = $(filter-out lib/dist/pmpi.c,$(wildcard lib/*/*.c lib/*/*/*.c))
 LIBOBJ = $(LIBSRC:%.c=$(BUILD)/%.o)
 LIB    = $(BUILD)/libretort.a
 REAL   = $(patsubst tests/real/%.c,$(BUILD)/tests/real-%,$(wildcard tests/real/*.c))
@@ -482,5 +482,5 @@ help:
 	@sed -n 's/^## //p' Makefile
 	@echo 'settings: CC CFLAGS BUILD V=1 SAN=address,undefined TESTS=file ...'
 
--include $(wildcard $(BUILD)/lib/*/*.d $(BUILD)/*/*.d $(BUILD)/shard/foreign/*.d \
+-include $(wildcard $(BUILD)/lib/*/*.d $(BUILD)/lib/*/*/*.d $(BUILD)/*/*.d $(BUILD)/shard/foreign/*.d \
     $(BUILD)/tests/*/*.d)

@@ -1,6 +1,7 @@
 /* convert - write a model as a Hugging Face directory or a GGUF file; see
  * convert(1) */
 #include "merge.h"
+#include "adapter_out.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -12,14 +13,13 @@
 #include "cli/shared.h"
 #include "cli/sub.h"
 #include "kern/kern.h"
-#include "model/adapter_file.h"
-#include "model/adapter_out.h"
-#include "model/compressed.h"
-#include "model/export.h"
-#include "model/export_gguf.h"
-#include "model/model.h"
-#include "model/tokfile.h"
-#include "model/weights_out.h"
+#include "model/files/adapter_file.h"
+#include "model/files/compressed.h"
+#include "model/files/export.h"
+#include "model/files/export_gguf.h"
+#include "model/files/model.h"
+#include "model/files/tokfile.h"
+#include "model/files/weights_out.h"
 #include "tok/tok.h"
 
 #include <stdlib.h>

@@ -11,11 +11,11 @@
 #include "cli/sh.h"
 #include "cli/shared.h"
 #include "kern/kern.h"
-#include "model/export.h"
-#include "model/family.h"
-#include "model/model.h"
-#include "model/open.h"
-#include "model/tokfile.h"
+#include "model/files/export.h"
+#include "model/config/family.h"
+#include "model/files/model.h"
+#include "model/files/open.h"
+#include "model/files/tokfile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Means by context, class and confidence; see detail.h. */
 #include "detail.h"
 #include "eval/resume.h"
-#include "model/head.h"
-#include "model/head_top.h"
+#include "model/pass/head.h"
+#include "model/pass/head_top.h"
 #include "spread.h"
 #include "vocab.h"
 #include "base/mem.h"

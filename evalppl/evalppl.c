@@ -19,8 +19,8 @@
 #include "eval/options.h"
 #include "eval/resume.h"
 #include "kern/kern.h"
-#include "model/compute.h"
-#include "model/head.h"
+#include "model/pass/compute.h"
+#include "model/pass/head.h"
 
 const char *const protocol_name[] = { "docs", "llama.cpp", "hf", "lm-eval",
     "stream", NULL };

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/die.h"
-#include "model/head.h"
+#include "model/pass/head.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
 #include "cli/die.h"
 #include "cli/progress.h"
 #include "eval/resume.h"
-#include "model/compute.h"
-#include "model/head.h"
+#include "model/pass/compute.h"
+#include "model/pass/head.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "spread.h"
 #include "figures.h"
 #include "base/mem.h"
-#include "model/head.h"
+#include "model/pass/head.h"
 
 #include <math.h>
 #include <stdlib.h>

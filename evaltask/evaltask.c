@@ -8,7 +8,7 @@
 #include "cli/shared.h"
 #include "eval/options.h"
 #include "kern/kern.h"
-#include "model/compute.h"
+#include "model/pass/compute.h"
 
 static struct {
     struct opt_list models, tasks;

@@ -16,8 +16,8 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
-#include "model/angles.h"
-#include "model/head.h"
+#include "model/pass/angles.h"
+#include "model/pass/head.h"
 
 #include <math.h>
 #include <stdlib.h>

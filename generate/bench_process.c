@@ -7,7 +7,7 @@
 #include "cli/die.h"
 #include "cli/place.h"
 #include "cli/prog.h"
-#include "model/forward_kv.h"
+#include "model/decode/forward_kv.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

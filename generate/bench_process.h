@@ -9,7 +9,7 @@
 #include "bench_plan.h"
 #include "bench_stat.h"
 #include "how.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 #include <stddef.h>
 

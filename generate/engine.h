@@ -4,7 +4,7 @@
 
 #include "base/pool.h"
 #include "gen/engine.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 /* Make an engine, and call engine_memory.  Dies if there is not enough
  * memory. */

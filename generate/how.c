@@ -4,7 +4,7 @@
 #include "cli/die.h"
 #include "cli/place.h"
 #include "cli/prog.h"
-#include "model/delta_config.h"
+#include "model/config/delta_config.h"
 
 #include <string.h>
 

@@ -7,9 +7,9 @@
 #include "cli/setup.h"
 #include "cli/shared.h"
 #include "gen/engine.h"
-#include "model/compute.h"
-#include "model/model.h"
-#include "model/packed.h"
+#include "model/pass/compute.h"
+#include "model/files/model.h"
+#include "model/decode/packed.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "cli/die.h"
 #include "cli/progress.h"
-#include "model/forward_kv.h"
+#include "model/decode/forward_kv.h"
 #include "train/plan.h"
 
 #include <math.h>

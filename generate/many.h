@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "gen/engine.h"
 #include "gen/mask.h"
-#include "model/packed.h"
+#include "model/decode/packed.h"
 
 /* The source of prompts of --ask and --harder, which decides for each text
  * whether, and as what line, it is written. */

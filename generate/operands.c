@@ -6,7 +6,7 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/progress.h"
-#include "model/forward_kv.h"
+#include "model/decode/forward_kv.h"
 
 #include <stdlib.h>
 #include <string.h>

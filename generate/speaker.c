@@ -8,7 +8,7 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "gen/defaults.h"
-#include "model/forward_kv.h"
+#include "model/decode/forward_kv.h"
 #include "text/unicode.h"
 #include "train/plan.h"
 

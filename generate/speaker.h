@@ -6,8 +6,8 @@
 #include "base/pool.h"
 #include "gen/chat.h"
 #include "gen/engine.h"
-#include "model/model.h"
-#include "model/packed.h"
+#include "model/files/model.h"
+#include "model/decode/packed.h"
 #include "tok/tok.h"
 
 #include <jansson.h>

@@ -4,7 +4,7 @@
  * any widths; ZeRO is that of Rajbhandari et al., arXiv:1910.02054.
  */
 #include "memory.h"
-#include "model/stages.h"
+#include "model/pass/stages.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* The prediction for a process of student: see process.h */
 #include "process.h"
-#include "model/head_top.h"
+#include "model/pass/head_top.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"

@@ -9,8 +9,8 @@
 #include "request.h"
 #include "figures.h"
 #include "base/pool.h"
-#include "model/config.h"
-#include "model/effective.h"
+#include "model/config/config.h"
+#include "train/effective.h"
 
 #include <stddef.h>
 

@@ -9,7 +9,7 @@
 #include "cli/out.h"
 #include "cli/shared.h"
 #include "dist/dist.h"
-#include "model/compute.h"
+#include "model/pass/compute.h"
 #include "train/plan.h"
 
 #include <string.h>

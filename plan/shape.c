@@ -4,9 +4,9 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/json.h"
-#include "model/family.h"
-#include "model/mla.h"
-#include "model/model.h"
+#include "model/config/family.h"
+#include "model/pass/mla.h"
+#include "model/files/model.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/median.h"
 #include "kern/attn.h"
 #include "kern/kern.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 
 #include <math.h>
 #include <stdlib.h>

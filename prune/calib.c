@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/die.h"
-#include "model/compute.h"
+#include "model/pass/compute.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "shard/source.h"

@@ -3,7 +3,7 @@
 #define PRUNE_CALIB_H
 
 #include "base/pool.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 
 #include <stddef.h>
 #include <stdint.h>

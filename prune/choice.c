@@ -2,8 +2,8 @@
 #include "choice.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "model/family.h"
-#include "model/origin.h"
+#include "model/config/family.h"
+#include "model/files/origin.h"
 
 #include <ctype.h>
 #include <stdlib.h>

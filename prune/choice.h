@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 #include <stddef.h>
 #include <stdint.h>

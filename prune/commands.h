@@ -4,7 +4,7 @@
 #define PRUNE_COMMANDS_H
 
 #include "cli/shared.h"
-#include "model/compute.h"
+#include "model/pass/compute.h"
 
 int cut_main(int argc, char **argv);
 int experts_main(int argc, char **argv);

@@ -7,7 +7,7 @@
 
 #include "choice.h"
 #include "base/mem.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 #include <stddef.h>
 

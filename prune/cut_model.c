@@ -1,6 +1,6 @@
 /* Cutting a model: see cut_model.h. */
 #include "cut_model.h"
-#include "model/family.h"
+#include "model/config/family.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "choice.h"
 #include "base/mem.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 /*
  * out = the parts of m that c keeps, in c's order.  Tensors that are not cut

@@ -9,8 +9,8 @@
 #include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/setup.h"
-#include "model/experts_config.h"
-#include "model/family.h"
+#include "model/config/experts_config.h"
+#include "model/config/family.h"
 
 #include <stdlib.h>
 

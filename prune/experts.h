@@ -4,7 +4,7 @@
 
 #include "base/pool.h"
 #include "calib.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 /* How experts are ranked.
  *   MASS  the sum of the weights with which tokens go to the expert

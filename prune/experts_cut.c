@@ -2,7 +2,7 @@
 #include "experts.h"
 #include "base/mem.h"
 #include "kern/kern.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 
 #include <math.h>
 #include <stdlib.h>

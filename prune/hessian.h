@@ -10,7 +10,7 @@
 #define PRUNE_HESSIAN_H
 
 #include "base/pool.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 
 /* Where H is summed up; one pointer is set, the other is NULL.
  * f: fp32, for files.  Products are computed as --compute says; with f32 each

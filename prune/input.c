@@ -3,8 +3,8 @@
 #include "cli/die.h"
 #include "cli/setup.h"
 #include "cli/sh.h"
-#include "model/delta_config.h"
-#include "model/experts_config.h"
+#include "model/config/delta_config.h"
+#include "model/config/experts_config.h"
 #include "tok/tok.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #define PRUNE_INPUT_H
 
 #include "format/safetensors.h"
-#include "model/model.h"
+#include "model/files/model.h"
 #include "msg/msg.h"
 
 /* Open a model, and check that its weights are finite.  Dies; with EX_USAGE if

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "cli/die.h"
 #include "kern/kern.h"
-#include "model/head.h"
+#include "model/pass/head.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include "calib.h"
 #include "choice.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 
 #include <stddef.h>
 

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
-#include "model/family.h"
-#include "model/forward.h"
-#include "model/head.h"
+#include "model/config/family.h"
+#include "model/pass/forward.h"
+#include "model/pass/head.h"
 
 #include <errno.h>
 #include <fcntl.h>

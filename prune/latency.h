@@ -6,7 +6,7 @@
 #define PRUNE_LATENCY_H
 
 #include "base/pool.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 #include <stddef.h>
 

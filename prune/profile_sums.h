@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Repairs cut layers: see repair.h. */
 #include "repair.h"
-#include "model/family.h"
+#include "model/config/family.h"
 #include "hess_walk.h"
 #include "obs.h"
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 #include "cli/die.h"
 #include "cli/progress.h"
 #include "kern/kern.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "cli/die.h"
 #include "cli/progress.h"
 #include "cli/setup.h"
-#include "model/family.h"
+#include "model/config/family.h"
 #include "train/plan.h"
 
 #include <math.h>

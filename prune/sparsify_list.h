@@ -4,7 +4,7 @@
 
 #include "obs.h"
 #include "base/mem.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 /* A matrix of a block, and how it was made sparse. */
 struct layer {

@@ -1,6 +1,6 @@
 /* Makes layers sparse block by block: see sparsify_walk.h. */
 #include "sparsify_walk.h"
-#include "model/head.h"
+#include "model/pass/head.h"
 #include "profile_read.h"
 #include "base/clock.h"
 #include "base/note.h"

@@ -1,10 +1,10 @@
 /* Files of a tokenizer with new ids: see vocab_files.h. */
 #include "vocab_files.h"
+#include "derivation.h"
 #include "tok/json.h"
 #include "tok/vocab_json.h"
 #include "base/io.h"
 #include "format/json.h"
-#include "tok/derivation.h"
 
 #include <errno.h>
 #include <stdlib.h>

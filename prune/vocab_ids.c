@@ -1,5 +1,6 @@
 /* Chooses the ids that are kept: see vocab_ids.h. */
 #include "vocab_ids.h"
+#include "derivation.h"
 #include "input.h"
 #include "base/io.h"
 #include "base/text.h"
@@ -8,7 +9,6 @@
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "shard/source.h"
-#include "tok/derivation.h"
 
 #include <assert.h>
 #include <ctype.h>

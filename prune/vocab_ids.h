@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "model/model.h"
+#include "model/files/model.h"
 #include "tok/tok.h"
 
 #include <stddef.h>

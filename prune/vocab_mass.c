@@ -4,11 +4,11 @@
  * mass is 1 - sum_K exp(z) / sum exp(z).
  */
 #include "vocab_mass.h"
-#include "model/head.h"
+#include "model/pass/head.h"
 #include "input.h"
 #include "cli/die.h"
 #include "cli/progress.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 #include "msg/msg.h"
 #include "shard/source.h"
 

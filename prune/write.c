@@ -7,8 +7,8 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/prog.h"
-#include "model/export.h"
-#include "model/tokfile.h"
+#include "model/files/export.h"
+#include "model/files/tokfile.h"
 #include "tok/tok.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define PRUNE_WRITE_H
 
 #include "cli/opt.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 /* The words of --dtype.  write_dtype: type that the word of index `choice`
  * names. */

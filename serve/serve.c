@@ -7,7 +7,7 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/shared.h"
-#include "model/compute.h"
+#include "model/pass/compute.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -9,8 +9,8 @@
 #include "cli/prog.h"
 #include "format/ckpt.h"
 #include "gen/defaults.h"
-#include "model/compute.h"
-#include "model/forward_kv.h"
+#include "model/pass/compute.h"
+#include "model/decode/forward_kv.h"
 #include "train/plan.h"
 
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "cli/opt.h"
 #include "cli/setup.h"
 #include "gen/engine.h"
-#include "model/model.h"
-#include "model/packed.h"
+#include "model/files/model.h"
+#include "model/decode/packed.h"
 #include "tok/tok.h"
 
 #include <stddef.h>

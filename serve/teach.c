@@ -2,8 +2,8 @@
 #include "teach.h"
 #include "known.h"
 #include "format/safetensors.h"
-#include "model/forward.h"
-#include "model/head_top.h"
+#include "model/pass/forward.h"
+#include "model/pass/head_top.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "request.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "model/model.h"
+#include "model/files/model.h"
 #include "tok/tok.h"
 
 #include <stddef.h>

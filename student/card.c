@@ -4,7 +4,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/prog.h"
-#include "model/card.h"
+#include "model/files/card.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

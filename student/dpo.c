@@ -1,5 +1,6 @@
 /* student dpo: see student-dpo(1) */
 #include "dpo.h"
+#include "preference.h"
 #include "command.h"
 #include "pairs.h"
 #include "reference.h"
@@ -13,7 +14,6 @@
 #include "cli/out.h"
 #include "format/ckpt.h"
 #include "gen/date.h"
-#include "train/preference.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "format/json.h"
 #include "kern/kern.h"
 #include "kern/rounding.h"
-#include "model/depth_map.h"
+#include "model/pass/depth_map.h"
 #include "shard/source.h"
 
 #include <inttypes.h>

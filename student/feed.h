@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "format/ckpt.h"
 #include "format/targets.h"
-#include "model/model.h"
+#include "model/files/model.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 

@@ -5,7 +5,7 @@
 
 #include "reference.h"
 #include "rollout.h"
-#include "train/policy.h"
+#include "policy.h"
 
 struct grpo_opt {
     size_t group;          /* texts of a prompt */

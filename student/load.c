@@ -77,7 +77,7 @@ read_moment(const struct st *o, size_t i, int k, const struct tmodel *t,
 }
 
 /* A file of moments. */
-struct moments {
+struct moments_file {
     char *path;
     struct io_map map;
     struct st st;
@@ -85,7 +85,7 @@ struct moments {
 };
 
 static void
-close_moments(struct moments *f)
+close_moments(struct moments_file *f)
 {
     if (f->open) {
         st_release(&f->st);
@@ -96,7 +96,7 @@ close_moments(struct moments *f)
 
 /* Open a file of moments; path becomes its own. */
 static int
-open_moments(struct moments *f, char *path, struct err *e)
+open_moments(struct moments_file *f, char *path, struct err *e)
 {
     f->path = path;
     if (io_map(&f->map, path, e) < 0)
@@ -111,7 +111,7 @@ open_moments(struct moments *f, char *path, struct err *e)
 
 /* Read what a file of moments has besides these. */
 static int
-read_counters(const struct moments *f, struct adamw *a,
+read_counters(const struct moments_file *f, struct adamw *a,
     struct progress_state *st, struct err *e)
 {
     const struct st *o = &f->st;
@@ -161,7 +161,7 @@ static int
 read_own_part(char *path, const struct tmodel *t, struct adamw *a,
     struct progress_state *st, size_t *got, struct err *e)
 {
-    struct moments f = { 0 };
+    struct moments_file f = { 0 };
     int r = open_moments(&f, path, e);
 
     if (r == 0)
@@ -210,7 +210,7 @@ add_elements(double *sum, const void *x, size_t n, enum dtype type)
 /* Set state k of group i to its mean over the files; adds the number of its
  * elements to *got. */
 static int
-read_mean(const struct moments *f, size_t files, size_t i, int k,
+read_mean(const struct moments_file *f, size_t files, size_t i, int k,
     const struct tmodel *t, struct adamw *a, size_t *got, struct err *e)
 {
     const size_t n = adamw_own(a, i), before = *got;
@@ -247,7 +247,7 @@ read_ranks(const char *dir, size_t n, size_t own, const struct tmodel *t,
     struct adamw *a, struct progress_state *st, size_t *got, struct err *e)
 {
     const size_t first = own < n ? own : 0, files = own < n ? 1 : n;
-    struct moments *f = xcalloc(files, sizeof *f);
+    struct moments_file *f = xcalloc(files, sizeof *f);
     int r = 0;
 
     for (size_t j = 0; j < files && r == 0; j++)
@@ -273,7 +273,7 @@ read_outer(const char *dir, const struct tmodel *t, struct outer *o,
     struct err *e)
 {
     char *path = xasprintf("%s/outer.safetensors", dir), name[32];
-    struct moments f = { 0 };
+    struct moments_file f = { 0 };
     int r = 0;
 
     if (outer_velocity(o, 0) == NULL || !io_exists(path)) {

@@ -2,7 +2,7 @@
  * the zeros among the weights: a weight that is kept may be zero for a step. */
 #include "masks.h"
 #include "base/io.h"
-#include "model/family.h"
+#include "model/config/family.h"
 
 #include <stdio.h>
 

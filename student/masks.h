@@ -2,7 +2,7 @@
 #ifndef STUDENT_MASKS_H
 #define STUDENT_MASKS_H
 
-#include "model/backward.h"
+#include "model/pass/backward.h"
 
 /* Write the masks of a model that has masks (tmodel_mask_bytes). */
 int save_masks(const char *file, const struct tmodel *t, struct err *e);

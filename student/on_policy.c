@@ -10,7 +10,7 @@
 #include "dist/alike.h"
 #include "dist/watch.h"
 #include "format/ckpt.h"
-#include "model/model.h"
+#include "model/files/model.h"
 #include "train/plan.h"
 
 #include <math.h>

@@ -8,8 +8,8 @@
 
 #include "cli/setup.h"
 #include "cli/shared.h"
-#include "model/compute.h"
-#include "model/effective.h"
+#include "model/pass/compute.h"
+#include "train/effective.h"
 
 #include <math.h>
 #include <stddef.h>

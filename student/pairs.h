@@ -4,7 +4,7 @@
 #define STUDENT_PAIRS_H
 
 #include "format/json.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 #include "tok/tok.h"
 
 #include <stddef.h>

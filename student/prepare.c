@@ -10,11 +10,11 @@
 #include "cli/die.h"
 #include "cli/place.h"
 #include "cli/prog.h"
-#include "model/tokfile.h"
+#include "model/files/tokfile.h"
 #include "tok/tok.h"
-#include "model/experts_config.h"
-#include "model/random.h"
-#include "model/sparse.h"
+#include "model/config/experts_config.h"
+#include "model/files/random.h"
+#include "model/files/sparse.h"
 #include "train/plan.h"
 
 #include <inttypes.h>

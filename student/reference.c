@@ -2,8 +2,8 @@
 #include "reference.h"
 #include "base/mem.h"
 #include "cli/die.h"
-#include "model/model.h"
-#include "model/open.h"
+#include "model/files/model.h"
+#include "model/files/open.h"
 #include "train/head_logp.h"
 
 #include <assert.h>

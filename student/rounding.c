@@ -4,7 +4,7 @@
 #include "student.h"
 #include "base/note.h"
 #include "kern/kern.h"
-#include "model/compute.h"
+#include "model/pass/compute.h"
 #include "train/plan.h"
 
 #include <stdlib.h>

@@ -13,12 +13,12 @@
 #include "dist/watch.h"
 #include "format/safetensors.h"
 #include "kern/kern.h"
-#include "model/adapter_file.h"
-#include "model/effective.h"
-#include "model/export.h"
-#include "model/fetch.h"
-#include "model/tokfile.h"
-#include "model/weights_out.h"
+#include "model/files/adapter_file.h"
+#include "train/effective.h"
+#include "model/files/export.h"
+#include "model/files/fetch.h"
+#include "model/files/tokfile.h"
+#include "model/files/weights_out.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "dist/dist.h"
 #include "format/ckpt.h"
-#include "model/fetch.h"
+#include "model/files/fetch.h"
 #include "train/adamw.h"
 #include "train/outer.h"
 

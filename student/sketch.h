@@ -6,7 +6,7 @@
 #ifndef STUDENT_SKETCH_H
 #define STUDENT_SKETCH_H
 
-#include "model/backward.h"
+#include "model/pass/backward.h"
 
 /* Sketch of t's gradient sums; the caller frees it. */
 double *sketch_new(const struct tmodel *t);

@@ -18,8 +18,8 @@
 #include "cli/prog.h"
 #include "cli/progress.h"
 #include "cli/sh.h"
-#include "model/effective.h"
-#include "model/mixture.h"
+#include "train/effective.h"
+#include "model/files/mixture.h"
 
 #include <inttypes.h>
 #include <math.h>

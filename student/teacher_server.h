@@ -4,7 +4,7 @@
 #define STUDENT_TEACHER_SERVER_H
 
 #include "format/targets.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 #include "msg/http.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Texts that the student writes; see texts.h. */
 #include "texts.h"
 #include "base/mem.h"
-#include "model/forward_kv.h"
+#include "model/decode/forward_kv.h"
 
 #include <stdlib.h>
 #include <string.h>

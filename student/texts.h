@@ -10,7 +10,7 @@
 #include "prompts.h"
 #include "base/pool.h"
 #include "gen/engine.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 
 struct text {
     const struct prompt *prompt;

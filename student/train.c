@@ -11,8 +11,8 @@
 #include "base/number.h"
 #include "base/timeline.h"
 #include "cli/die.h"
-#include "model/card.h"
-#include "model/experts_config.h"
+#include "model/files/card.h"
+#include "model/config/experts_config.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -12,9 +12,9 @@
 #include "dist/watch.h"
 #include "format/ckpt.h"
 #include "kern/kern.h"
-#include "model/compute.h"
-#include "model/delta_config.h"
-#include "model/experts_config.h"
+#include "model/pass/compute.h"
+#include "model/config/delta_config.h"
+#include "model/config/experts_config.h"
 #include "msg/addr.h"
 #include "shard/source.h"
 

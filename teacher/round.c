@@ -4,8 +4,8 @@
 #include "base/note.h"
 #include "kern/kern.h"
 #include "kern/rounding.h"
-#include "model/forward.h"
-#include "model/head.h"
+#include "model/pass/forward.h"
+#include "model/pass/head.h"
 
 #include <math.h>
 #include <stdlib.h>

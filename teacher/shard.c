@@ -6,8 +6,8 @@
 #include "shard.h"
 #include "base/mem.h"
 #include "dist/ahead.h"
-#include "model/family.h"
-#include "model/fetch.h"
+#include "model/config/family.h"
+#include "model/files/fetch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define TEACHER_SHARD_H
 
 #include "dist/dist.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 #include <stddef.h>
 

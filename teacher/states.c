@@ -15,10 +15,10 @@
 #include "msg/batch.h"
 #include "msg/msg.h"
 #include "kern/kern.h"
-#include "model/compute.h"
-#include "model/depth_map.h"
-#include "model/fetch.h"
-#include "model/forward.h"
+#include "model/pass/compute.h"
+#include "model/pass/depth_map.h"
+#include "model/files/fetch.h"
+#include "model/pass/forward.h"
 #include "train/plan.h"
 
 #include <stdlib.h>

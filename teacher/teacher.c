@@ -14,7 +14,7 @@
 #include "cli/place.h"
 #include "cli/shared.h"
 #include "msg/batch.h"
-#include "model/compute.h"
+#include "model/pass/compute.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,13 +2,13 @@
 #ifndef TEACHER_H
 #define TEACHER_H
 
+#include "share.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "cli/opt.h"
 #include "cli/setup.h"
 #include "dist/dist.h"
-#include "model/forward.h"
-#include "model/share.h"
+#include "model/pass/forward.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 

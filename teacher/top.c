@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "kern/kern.h"
-#include "model/head_top.h"
+#include "model/pass/head_top.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/pool.h"
 #include "dist/dist.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 #include "msg/batch.h"
 #include "msg/msg.h"
 

@@ -1,7 +1,7 @@
 /* Kernels, threads and models; see setup.h. */
 #include "cli/die.h"
 #include "cli/setup.h"
-#include "model/compute.h"
+#include "model/pass/compute.h"
 
 void
 setup_kernels(int compute)

@@ -4,7 +4,7 @@
 #define CLI_SETUP_H
 
 #include "base/pool.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 #include <stddef.h>
 

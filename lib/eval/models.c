@@ -2,7 +2,7 @@
 #include "eval/models.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "model/adapter_file.h"
+#include "model/files/adapter_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 
 #include <stddef.h>
 

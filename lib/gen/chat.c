@@ -6,7 +6,7 @@
 #include "format/json.h"
 #include "gen/chat_training.h"
 #include "gen/dialogue.h"
-#include "model/tokfile.h"
+#include "model/files/tokfile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "gen/defaults.h"
 #include "format/json.h"
 #include "gen/params.h"
-#include "model/tokfile.h"
+#include "model/files/tokfile.h"
 
 static const struct sampling own[] = {
     [DEFAULTS_RUN] = SAMPLING_DEFAULTS,

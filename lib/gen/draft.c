@@ -2,7 +2,7 @@
 #include "gen/draft.h"
 #include "base/mem.h"
 #include "gen/engine_impl.h"
-#include "model/angles.h"
+#include "model/pass/angles.h"
 
 #include <stdlib.h>
 

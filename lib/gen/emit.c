@@ -4,7 +4,7 @@
 #include "gen/draft.h"
 #include "gen/engine_impl.h"
 #include "gen/shown.h"
-#include "model/head.h"
+#include "model/pass/head.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "gen/draft.h"
 #include "gen/engine_impl.h"
-#include "model/delta_config.h"
+#include "model/config/delta_config.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -47,7 +47,7 @@
 #include "base/pool.h"
 #include "gen/mask.h"
 #include "gen/params.h"
-#include "model/model.h"
+#include "model/files/model.h"
 #include "tok/tok.h"
 
 #include <stddef.h>

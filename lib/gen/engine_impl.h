@@ -5,8 +5,8 @@
 #include "gen/engine.h"
 #include "gen/prefix.h"
 #include "gen/sample.h"
-#include "model/forward.h"
-#include "model/forward_kv.h"
+#include "model/pass/forward.h"
+#include "model/decode/forward_kv.h"
 
 #define GEN_NO_ROW SIZE_MAX
 #define GEN_DRAFT_ROW (SIZE_MAX - 1) /* draft_guess gives the text its row */

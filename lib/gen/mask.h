@@ -14,7 +14,7 @@
 
 #include "gen/json_state.h"
 #include "gen/params.h"
-#include "model/config.h"
+#include "model/config/config.h"
 #include "tok/tok.h"
 
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #ifndef GEN_PREFIX_H
 #define GEN_PREFIX_H
 
-#include "model/forward_kv.h"
+#include "model/decode/forward_kv.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "gen/sample.h"
 #include "base/mem.h"
 #include "kern/kern.h"
-#include "model/heap.h"
+#include "model/pass/heap.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Choose the tokens of a step, and give pages to texts; see engine_impl.h. */
 #include "gen/draft.h"
 #include "gen/engine_impl.h"
-#include "model/angles.h"
+#include "model/pass/angles.h"
 
 #include <string.h>
 

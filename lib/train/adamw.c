@@ -7,7 +7,7 @@
 #include "base/timeline.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
-#include "model/family.h"
+#include "model/config/family.h"
 
 #include <assert.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/pool.h"
 #include "dist/dist.h"
-#include "model/backward.h"
+#include "model/pass/backward.h"
 
 #include <stdint.h>
 

@@ -20,7 +20,7 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
-#include "model/weights.h"
+#include "model/files/weights.h"
 
 #include <stddef.h>
 #include <stdint.h>

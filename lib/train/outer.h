@@ -15,7 +15,7 @@
 
 #include "base/pool.h"
 #include "dist/dist.h"
-#include "model/tmodel.h"
+#include "model/pass/tmodel.h"
 
 struct outer_opt {
     double rate, momentum;

@@ -2,7 +2,7 @@
 #include "train/param_shards.h"
 #include "base/mem.h"
 #include "dist/ahead.h"
-#include "model/fetch.h"
+#include "model/files/fetch.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #define TRAIN_PIPE_H
 
 #include "dist/dist.h"
-#include "model/backward.h"
-#include "model/fetch.h"
+#include "model/pass/backward.h"
+#include "model/files/fetch.h"
 
 struct pipe;
 /* t has this rank's stages; g and t must outlive the pipe. */

@@ -3,9 +3,9 @@
 #include "base/io.h"
 #include "base/note.h"
 #include "kern/kern.h"
-#include "model/effective.h"
-#include "model/experts_config.h"
-#include "model/family.h"
+#include "train/effective.h"
+#include "model/config/experts_config.h"
+#include "model/config/family.h"
 #include "train/adamw.h"
 
 #include <stdio.h>

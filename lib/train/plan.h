@@ -6,7 +6,7 @@
 #ifndef TRAIN_PLAN_H
 #define TRAIN_PLAN_H
 
-#include "model/backward.h"
+#include "model/pass/backward.h"
 #include "train/step.h"
 
 #include <stddef.h>

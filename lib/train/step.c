@@ -3,7 +3,7 @@
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
-#include "model/fetch.h"
+#include "model/files/fetch.h"
 #include "train/head_loss.h"
 #include "train/head_logp.h"
 

@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "base/pool.h"
 #include "format/targets.h"
-#include "model/backward.h"
+#include "model/pass/backward.h"
 #include "train/pipe.h"
 
 /* The divergence that is multiplied by T^2.  p: the teacher's probabilities at

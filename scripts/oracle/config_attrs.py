@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Write lib/model/config_attrs.h: the keys of config.json that transformers reads.
+"""Write lib/model/config/config_attrs.h: the keys of config.json that transformers reads.
 
-Run by hand: scripts/oracle/config_attrs.py > lib/model/config_attrs.h
+Run by hand: scripts/oracle/config_attrs.py > lib/model/config/config_attrs.h
 The rows of a family are the fields of its configuration class, the keys that
 methods of this class take from kwargs, and the attributes that the classes of
 its text model read.  Rows that all families have are written once.  The families
-are those of lib/model/family.c.
+are those of lib/model/config/family.c.
 """
 import ast, collections, dataclasses, inspect, json, os, re, sys, textwrap
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
@@ -15,7 +15,7 @@ from transformers.modeling_rope_utils import RotaryEmbeddingConfigMixin
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TYPES = re.findall(r'\.type = "(\w+)"', open(TOP + "/lib/model/family.c").read())
+TYPES = re.findall(r'\.type = "(\w+)"', open(TOP + "/lib/model/config/family.c").read())
 SMALL = dict(num_hidden_layers=2, hidden_size=64, intermediate_size=64, vocab_size=64, pad_token_id=None,
     num_attention_heads=4, num_key_value_heads=4)
 # read by functions that models share: masking_utils, modeling_rope_utils; transformers 4's base class
@@ -128,7 +128,7 @@ def main():
 #ifndef MODEL_CONFIG_ATTRS_H
 #define MODEL_CONFIG_ATTRS_H
 
-#include "model/family.h"
+#include "model/config/family.h"
 
 /* clang-format off */
 static const struct config_attr {

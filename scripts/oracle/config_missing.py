@@ -2,7 +2,7 @@
 """Write tests/golden/config/missing.json: how transformers reads config.json.
 
 Run by hand: scripts/oracle/config_missing.py > tests/golden/config/missing.json
-Each family of lib/model/family.c has a small configuration:
+Each family of lib/model/config/family.c has a small configuration:
   full     its config.json, whose values differ from the defaults of the class
   want     the values that transformers reads; a list has a number for each block
   missing  for a key: the members of `want` that change if the key is missing;

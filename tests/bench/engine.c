@@ -27,7 +27,7 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "kern/kern.h"
-#include "model/backward.h"
+#include "model/pass/backward.h"
 #include "train/head_loss.h"
 #include "blas.h"
 #include "number.h"

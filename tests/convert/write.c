@@ -7,8 +7,8 @@
 #include "format/gguf.h"
 #include "kern/kern.h"
 #include "../lib/export_as.h"
-#include "model/family.h"
-#include "model/model.h"
+#include "model/config/family.h"
+#include "model/files/model.h"
 #include "../lib/tap.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/head.h"
+#include "model/pass/head.h"
 
 #include <string.h>
 

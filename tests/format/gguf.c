@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "format/gguf.h"
 #include "format/gguf_tok.h"
-#include "model/model.h"
+#include "model/files/model.h"
 #include "../lib/tap.h"
 
 #include <inttypes.h>

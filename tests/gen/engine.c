@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gen/engine.h"
-#include "model/forward_kv.h"
+#include "model/decode/forward_kv.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_LIB_EXPORT_AS_H
 #define TESTS_LIB_EXPORT_AS_H
 
-#include "model/export_gguf.h"
+#include "model/files/export_gguf.h"
 
 static inline int
 export_as(const struct model *m, const char *file, const char *type,

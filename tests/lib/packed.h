@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/backward.h"
+#include "model/pass/backward.h"
 
 #include <stddef.h>
 #include <stdint.h>

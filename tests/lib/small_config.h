@@ -4,7 +4,7 @@
 #ifndef TESTS_LIB_SMALL_CONFIG_H
 #define TESTS_LIB_SMALL_CONFIG_H
 
-#include "model/model.h"
+#include "model/files/model.h"
 
 #include <stdio.h>
 #include <string.h>

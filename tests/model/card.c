@@ -5,9 +5,9 @@
 #include "format/ckpt.h"
 #include "format/gguf_file.h"
 #include "kern/kern.h"
-#include "model/card.h"
-#include "model/export.h"
-#include "model/export_gguf.h"
+#include "model/files/card.h"
+#include "model/files/export.h"
+#include "model/files/export_gguf.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

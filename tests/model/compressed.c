@@ -2,10 +2,10 @@
  * ours are read back, damaged ones are refused. */
 #include "base/io.h"
 #include "format/json.h"
-#include "model/compressed.h"
+#include "model/files/compressed.h"
 #include "../lib/tap.h"
-#include "model/export.h"
-#include "model/family.h"
+#include "model/files/export.h"
+#include "model/config/family.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Configurations: which are read, refused and written. */
 #include "format/json.h"
-#include "model/config.h"
+#include "model/config/config.h"
 #include "../lib/tap.h"
-#include "model/model.h"
+#include "model/files/model.h"
 
 #include <math.h>
 #include <stdlib.h>

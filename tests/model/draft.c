@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
-#include "model/forward.h"
-#include "model/head.h"
+#include "model/pass/forward.h"
+#include "model/pass/head.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,12 +8,12 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "kern/kern.h"
-#include "model/backward.h"
-#include "model/delta_config.h"
-#include "model/forward_kv.h"
-#include "model/head.h"
-#include "model/open.h"
-#include "model/random.h"
+#include "model/pass/backward.h"
+#include "model/config/delta_config.h"
+#include "model/decode/forward_kv.h"
+#include "model/pass/head.h"
+#include "model/files/open.h"
+#include "model/files/random.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

@@ -6,15 +6,16 @@
 #include "base/io.h"
 #include "cli/die.h"
 #include "kern/kern.h"
-#include "model/backward.h"
+#include "model/pass/backward.h"
+#include "model/pass/route.h"
 #include "../lib/golden.h"
 #include "../lib/export_as.h"
-#include "model/experts_config.h"
-#include "model/export.h"
-#include "model/family.h"
-#include "model/forward_kv.h"
-#include "model/head.h"
-#include "model/mla.h"
+#include "model/config/experts_config.h"
+#include "model/files/export.h"
+#include "model/config/family.h"
+#include "model/decode/forward_kv.h"
+#include "model/pass/head.h"
+#include "model/pass/mla.h"
 
 enum { B = 2, T = 20, ROW = B * T };
 

@@ -5,14 +5,14 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/die.h"
-#include "model/backward.h"
+#include "model/pass/backward.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"
-#include "model/export.h"
+#include "model/files/export.h"
 #include "../lib/export_as.h"
-#include "model/family.h"
-#include "model/forward_kv.h"
-#include "model/head.h"
+#include "model/config/family.h"
+#include "model/decode/forward_kv.h"
+#include "model/pass/head.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,13 +5,13 @@
  * all weights in memory.
  */
 #include "base/mem.h"
-#include "model/backward.h"
-#include "model/export.h"
-#include "model/fetch.h"
-#include "model/weights_out.h"
+#include "model/pass/backward.h"
+#include "model/files/export.h"
+#include "model/files/fetch.h"
+#include "model/files/weights_out.h"
 #include "../lib/tap.h"
-#include "model/head.h"
-#include "model/head_top.h"
+#include "model/pass/head.h"
+#include "model/pass/head_top.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The table of configuration fields holds together: see config_fields.h. */
-#include "model/config_fields.h"
+#include "model/config/config_fields.h"
 #include "../lib/tap.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * logits either changes the configuration or is refused.  The golden file is
  * made by scripts/oracle/config_missing.py. */
 #include "format/json.h"
-#include "model/config.h"
+#include "model/config/config.h"
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 

@@ -1,9 +1,9 @@
 /* Types of matrices in a GGUF, against those that llama-quantize gives them
  * (tests/golden/gguf/mixtures.tsv, by scripts/oracle/mixtures.py). */
 #include "base/mem.h"
-#include "model/family.h"
-#include "model/mixture.h"
-#include "model/model.h"
+#include "model/config/family.h"
+#include "model/files/mixture.h"
+#include "model/files/model.h"
 #include "../lib/tap.h"
 
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include "base/rng.h"
 #include "cli/die.h"
 #include "kern/kern.h"
-#include "model/forward_kv.h"
-#include "model/head.h"
-#include "model/packed.h"
+#include "model/decode/forward_kv.h"
+#include "model/pass/head.h"
+#include "model/decode/packed.h"
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 

@@ -2,8 +2,8 @@
  * what is refused. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/forward_kv.h"
-#include "model/random.h"
+#include "model/decode/forward_kv.h"
+#include "model/files/random.h"
 #include "../lib/small_config.h"
 #include "../lib/tap.h"
 

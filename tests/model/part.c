@@ -2,7 +2,7 @@
  * part's last matrix; the number of threads does not matter. */
 #include "base/mem.h"
 #include "kern/kern.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

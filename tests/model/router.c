@@ -1,7 +1,7 @@
 /* Routing of a mixture of experts, against scripts/oracle/router.py for every
  * combination of flags, and against DeepSeek-V3's rule computed by hand. */
 #include "../lib/golden.h"
-#include "model/router.h"
+#include "model/pass/route.h"
 
 static const struct router v3 = { .n = 8,
     .k = 2,

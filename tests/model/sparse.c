@@ -1,8 +1,8 @@
 /* Sparse tensors: named in config.json and read back. */
 #include "base/mem.h"
 #include "format/json.h"
-#include "model/export.h"
-#include "model/sparse.h"
+#include "model/files/export.h"
+#include "model/files/sparse.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

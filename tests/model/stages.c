@@ -3,7 +3,7 @@
  * wait for each other, even if nothing is sent before it is received.  All
  * ranks finish as early as they can.
  */
-#include "model/stages.h"
+#include "model/pass/stages.h"
 #include "../lib/tap.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/die.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

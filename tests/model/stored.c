@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "format/gguf_file.h"
 #include "kern/kern.h"
-#include "model/export_gguf.h"
+#include "model/files/export_gguf.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

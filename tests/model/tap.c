@@ -2,7 +2,7 @@
  * weights by plain sums in double; and looking changes nothing. */
 #include "base/mem.h"
 #include "cli/die.h"
-#include "model/forward.h"
+#include "model/pass/forward.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

@@ -59,7 +59,7 @@ stages batch=4 virtual=3 && equal \
 
 plain=$top/tests/golden/plan/machine/plain.json
 
-# Blocks that the stages do not divide, as lib/model/stages.c deals them.  Of a
+# Blocks that the stages do not divide, as lib/model/pass/stages.c deals them.  Of a
 # block 2336 parameters, and 416 bytes for each of 64 tokens; a vocabulary of 32.
 llama ten.json num_hidden_layers 10 vocab_size 32
 uneven() {

@@ -3,8 +3,8 @@
 #include "base/dir.h"
 #include "../lib/golden.h"
 #include "../../prune/experts.h"
-#include "model/export.h"
-#include "model/head.h"
+#include "model/files/export.h"
+#include "model/pass/head.h"
 
 enum { B = 2, T = 20, ROW = B * T, KEPT = 3 };
 

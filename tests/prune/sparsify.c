@@ -1,6 +1,6 @@
 /* Walks through a model, against PyTorch in double (scripts/oracle/sparse.py),
  * and the choice of layers. */
-#include "model/family.h"
+#include "model/config/family.h"
 #include "prune/lapack.h"
 #include "prune/sparsify_walk.h"
 #include "kern/kern.h"

@@ -8,12 +8,12 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "format/json.h"
-#include "model/forward.h"
-#include "model/head.h"
-#include "model/tokfile.h"
+#include "model/pass/forward.h"
+#include "model/pass/head.h"
+#include "model/files/tokfile.h"
 #include "prune/cut_model.h"
 #include "prune/vocab_files.h"
-#include "tok/derivation.h"
+#include "prune/derivation.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "cli/die.h"
 #include "kern/kern.h"
-#include "model/packed.h"
+#include "model/decode/packed.h"
 #include "../lib/tap.h"
 #include "../lib/tok_open.h"
 

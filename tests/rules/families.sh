@@ -20,10 +20,10 @@ cut -f1 lines.tsv | sort >counted
 ok 'the lines of all families that load are counted' cmp known counted
 
 # a copy in which one family has more
-mkdir -p copy/lib/model
-cp "$top"/lib/model/*.[ch] copy/lib/model
+mkdir -p copy/lib
+cp -R "$top"/lib/model copy/lib
 before=$("$count" copy | awk '$1 == "granite" { print $2 }')
-cat >>copy/lib/model/config.c <<'EOT'
+cat >>copy/lib/model/config/config.c <<'EOT'
 static int
 more_granite_things(void)
 {

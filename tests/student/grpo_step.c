@@ -8,8 +8,8 @@
 #include "../lib/tap.h"
 #include "base/pool.h"
 #include "cli/die.h"
-#include "model/adapter_file.h"
-#include "model/family.h"
+#include "model/files/adapter_file.h"
+#include "model/config/family.h"
 #include "student/grpo_batch.h"
 
 enum { TEXTS = 4, S = 10, L = 2, LONGEST = 12 };

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/kern.h"
-#include "model/export.h"
+#include "model/files/export.h"
 
 #include <stdlib.h>
 #include <string.h>

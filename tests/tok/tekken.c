@@ -1,7 +1,7 @@
 /* lib/tok/tekken: Mistral's tekken.json is read, also for an export, and
  * refused if it is wrong.  Its ids are compared by tok_family. */
 #include "base/io.h"
-#include "model/tokfile.h"
+#include "model/files/tokfile.h"
 #include "tok/tok.h"
 #include "format/json.h"
 #include "../lib/tap.h"

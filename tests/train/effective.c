@@ -9,8 +9,8 @@
 #include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 #include "base/pool.h"
-#include "model/effective.h"
-#include "model/family.h"
+#include "train/effective.h"
+#include "model/config/family.h"
 #include "train/adamw.h"
 #include "train/step.h"
 

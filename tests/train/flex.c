@@ -10,8 +10,8 @@
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "model/depth_map.h"
-#include "model/family.h"
+#include "model/pass/depth_map.h"
+#include "model/config/family.h"
 #include "train/head_loss.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "model/family.h"
+#include "model/config/family.h"
 #include "msg/batch.h"
 #include "kern/kern.h"
 #include "train/step.h"

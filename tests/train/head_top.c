@@ -9,8 +9,8 @@
 #include "../lib/tap.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "model/forward.h"
-#include "model/head_top.h"
+#include "model/pass/forward.h"
+#include "model/pass/head_top.h"
 
 #include <math.h>
 

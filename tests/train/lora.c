@@ -3,9 +3,9 @@
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 #include "kern/kern.h"
-#include "model/adapter_file.h"
-#include "model/dropout.h"
-#include "model/family.h"
+#include "model/files/adapter_file.h"
+#include "model/pass/dropout.h"
+#include "model/config/family.h"
 #include "train/adamw.h"
 #include "train/step.h"
 

@@ -1,0 +1,294 @@
+/* The keys of config.json that transformers reads in each family, with its
+ * values where a key is missing, as JSON.  families: FAMILY_*; 0: all.
+ * Made by scripts/oracle/config_attrs.py with transformers 5.24.0: do not edit.
+ * Private to config_keys.c. */
+#ifndef MODEL_CONFIG_ATTRS_H
+#define MODEL_CONFIG_ATTRS_H
+
+#include "model/config/family.h"
+
+/* clang-format off */
+static const struct config_attr {
+    const char *name;
+    unsigned families;
+    const char *value;
+} config_attrs[] = {
+    { "_commit_hash", 0, "null" },
+    { "add_cross_attention", 0, "false" },
+    { "architectures", 0, "null" },
+    { "attention_bias", ~(unsigned)(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3
+        | FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
+        FAMILY_GPT_OSS), "false" },
+    { "attention_bias", FAMILY_GPT_OSS, "true" },
+    { "attention_dropout", 0, "0.0" },
+    { "attention_multiplier", FAMILY_GRANITE, "1.0" },
+    { "attn_implementation", 0, "null" },
+    { "attn_logit_softcapping", FAMILY_GEMMA2, "50.0" },
+    { "attn_logit_softcapping", FAMILY_GEMMA3, "null" },
+    { "bos_token_id", FAMILY_DEEPSEEK_V3, "0" },
+    { "bos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
+        FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_DEEPSEEK_V2,
+        "1" },
+    { "bos_token_id", FAMILY_SMOLLM3, "128000" },
+    { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2" },
+    { "bos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3
+        | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
+        FAMILY_GPT_OSS, "null" },
+    { "chunk_size_feed_forward", 0, "0" },
+    { "clip_qkv", FAMILY_OLMOE, "null" },
+    { "decoder_sparse_step", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "1" },
+    { "dtype", 0, "null" },
+    { "embd_pdrop", FAMILY_PHI3, "0.0" },
+    { "embedding_multiplier", FAMILY_GRANITE, "1.0" },
+    { "eos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_DEEPSEEK_V3, "1" },
+    { "eos_token_id", FAMILY_SMOLLM3, "128001" },
+    { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
+        FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_DEEPSEEK_V2, "2" },
+    { "eos_token_id", FAMILY_PHI3, "32000" },
+    { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
+    { "eos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
+        FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS, "null" },
+    { "experts_implementation", 0, "null" },
+    { "final_logit_softcapping", FAMILY_GEMMA2, "30.0" },
+    { "final_logit_softcapping", FAMILY_GEMMA3, "null" },
+    { "first_k_dense_replace", FAMILY_DEEPSEEK_V2, "0" },
+    { "first_k_dense_replace", FAMILY_DEEPSEEK_V3, "3" },
+    { "full_attention_interval", FAMILY_QWEN3_5, "4" },
+    { "head_dim", FAMILY_QWEN3 | FAMILY_MINISTRAL3, "128" },
+    { "head_dim", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_QWEN3_5, "256" },
+    { "head_dim", FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3, "64" },
+    { "head_dim", ~(unsigned)(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 |
+        FAMILY_MINISTRAL3 | FAMILY_QWEN3_5 | FAMILY_GPT_OSS |
+        FAMILY_DEEPSEEK_V3), "null" },
+    { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2), "\"silu\"" },
+    { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
+        "\"gelu_pytorch_tanh\"" },
+    { "hidden_size", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
+        FAMILY_OLMOE, "2048" },
+    { "hidden_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2304" },
+    { "hidden_size", FAMILY_GPT_OSS, "2880" },
+    { "hidden_size", FAMILY_PHI3, "3072" },
+    { "hidden_size", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3
+        | FAMILY_PHI3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
+        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "4096" },
+    { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
+    { "id2label", 0, "null" },
+    { "initializer_range", 0, "0.02" },
+    { "intermediate_size", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
+        FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "11008" },
+    { "intermediate_size", FAMILY_QWEN3_5, "12288" },
+    { "intermediate_size", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MIXTRAL,
+        "14336" },
+    { "intermediate_size", FAMILY_DEEPSEEK_V3, "18432" },
+    { "intermediate_size", FAMILY_OLMOE, "2048" },
+    { "intermediate_size", FAMILY_QWEN2 | FAMILY_QWEN3, "22016" },
+    { "intermediate_size", FAMILY_GPT_OSS, "2880" },
+    { "intermediate_size", FAMILY_QWEN2_MOE, "5632" },
+    { "intermediate_size", FAMILY_QWEN3_MOE, "6144" },
+    { "intermediate_size", FAMILY_PHI3, "8192" },
+    { "intermediate_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "9216" },
+    { "is_causal", 0, "true" },
+    { "is_encoder_decoder", 0, "false" },
+    { "kv_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "512" },
+    { "label2id", 0, "null" },
+    { "layer_types", ~(unsigned)(FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_GRANITE |
+        FAMILY_PHI3 | FAMILY_MIXTRAL | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
+        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3), "null" },
+    { "linear_conv_kernel_dim", FAMILY_QWEN3_5, "4" },
+    { "linear_key_head_dim", FAMILY_QWEN3_5, "128" },
+    { "linear_num_key_heads", FAMILY_QWEN3_5, "16" },
+    { "linear_num_value_heads", FAMILY_QWEN3_5, "32" },
+    { "linear_value_head_dim", FAMILY_QWEN3_5, "128" },
+    { "logits_scaling", FAMILY_GRANITE, "1.0" },
+    { "max_position_embeddings", FAMILY_MISTRAL | FAMILY_GEMMA3 | FAMILY_MIXTRAL
+        | FAMILY_GPT_OSS, "131072" },
+    { "max_position_embeddings", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
+        FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "2048" },
+    { "max_position_embeddings", FAMILY_MINISTRAL3, "262144" },
+    { "max_position_embeddings", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "32768" },
+    { "max_position_embeddings", FAMILY_PHI3 | FAMILY_OLMOE |
+        FAMILY_DEEPSEEK_V3, "4096" },
+    { "max_position_embeddings", FAMILY_GEMMA2, "8192" },
+    { "max_window_layers", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE, "28"
+        },
+    { "mlp_bias", FAMILY_LLAMA | FAMILY_SMOLLM3 | FAMILY_GRANITE |
+        FAMILY_DEEPSEEK_V2, "false" },
+    { "mlp_only_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "null" },
+    { "moe_intermediate_size", FAMILY_DEEPSEEK_V2, "1407" },
+    { "moe_intermediate_size", FAMILY_QWEN2_MOE, "1408" },
+    { "moe_intermediate_size", FAMILY_DEEPSEEK_V3, "2048" },
+    { "moe_intermediate_size", FAMILY_QWEN3_MOE, "768" },
+    { "n_group", FAMILY_DEEPSEEK_V3, "8" },
+    { "n_group", FAMILY_DEEPSEEK_V2, "null" },
+    { "n_routed_experts", FAMILY_DEEPSEEK_V3, "256" },
+    { "n_routed_experts", FAMILY_DEEPSEEK_V2, "64" },
+    { "n_shared_experts", FAMILY_DEEPSEEK_V3, "1" },
+    { "n_shared_experts", FAMILY_DEEPSEEK_V2, "2" },
+    { "name_or_path", 0, "\"\"" },
+    { "no_rope_layer_interval", FAMILY_SMOLLM3, "4" },
+    { "no_rope_layers", FAMILY_SMOLLM3, "null" },
+    { "norm_topk_prob", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
+        FAMILY_DEEPSEEK_V2, "false" },
+    { "norm_topk_prob", FAMILY_DEEPSEEK_V3, "true" },
+    { "num_attention_heads", FAMILY_DEEPSEEK_V3, "128" },
+    { "num_attention_heads", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_OLMOE |
+        FAMILY_QWEN3_5, "16" },
+    { "num_attention_heads", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
+        FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
+        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "32" },
+    { "num_attention_heads", FAMILY_GPT_OSS, "64" },
+    { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
+    { "num_experts", FAMILY_QWEN3_MOE, "128" },
+    { "num_experts", FAMILY_QWEN2_MOE, "60" },
+    { "num_experts", FAMILY_OLMOE, "64" },
+    { "num_experts_per_tok", FAMILY_MIXTRAL, "2" },
+    { "num_experts_per_tok", FAMILY_QWEN2_MOE | FAMILY_GPT_OSS, "4" },
+    { "num_experts_per_tok", FAMILY_QWEN3_MOE | FAMILY_OLMOE |
+        FAMILY_DEEPSEEK_V3, "8" },
+    { "num_experts_per_tok", FAMILY_DEEPSEEK_V2, "null" },
+    { "num_hidden_layers", FAMILY_OLMOE, "16" },
+    { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "24" },
+    { "num_hidden_layers", FAMILY_GEMMA3 | FAMILY_GEMMA2, "26" },
+    { "num_hidden_layers", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
+        FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE
+        | FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "32" },
+    { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
+    { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
+    { "num_hidden_layers", FAMILY_DEEPSEEK_V3, "61" },
+    { "num_key_value_heads", FAMILY_DEEPSEEK_V3, "128" },
+    { "num_key_value_heads", FAMILY_QWEN2_MOE, "16" },
+    { "num_key_value_heads", FAMILY_QWEN2 | FAMILY_QWEN3, "32" },
+    { "num_key_value_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3 |
+        FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "4" },
+    { "num_key_value_heads", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MIXTRAL
+        | FAMILY_GPT_OSS, "8" },
+    { "num_key_value_heads", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
+        FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2, "null"
+        },
+    { "num_labels", 0, "null" },
+    { "num_local_experts", FAMILY_GPT_OSS, "128" },
+    { "num_local_experts", FAMILY_MIXTRAL, "8" },
+    { "num_mtp_layers", FAMILY_DEEPSEEK_V3, "1" },
+    { "original_max_position_embeddings", FAMILY_PHI3, "4096" },
+    { "original_max_position_embeddings", ~(unsigned)(FAMILY_PHI3), "null" },
+    { "output_attentions", 0, "false" },
+    { "output_hidden_states", 0, "false" },
+    { "output_router_logits", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
+        FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V2 |
+        FAMILY_DEEPSEEK_V3, "false" },
+    { "pad_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2, "0" },
+    { "pad_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "1" },
+    { "pad_token_id", FAMILY_MINISTRAL3, "11" },
+    { "pad_token_id", FAMILY_SMOLLM3, "128004" },
+    { "pad_token_id", FAMILY_PHI3, "32000" },
+    { "pad_token_id", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO2 |
+        FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_MINISTRAL3 |
+        FAMILY_OLMOE), "null" },
+    { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
+    { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
+    { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "null"
+        },
+    { "per_layer_config", 0, "null" },
+    { "pretraining_tp", FAMILY_LLAMA | FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3,
+        "1" },
+    { "problem_type", 0, "null" },
+    { "pruned_heads", 0, "{}" },
+    { "q_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "1536" },
+    { "qk_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "192" },
+    { "qk_nope_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "128" },
+    { "qk_rope_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "64" },
+    { "qkv_bias", FAMILY_QWEN2_MOE, "true" },
+    { "query_pre_attn_scalar", FAMILY_GEMMA3 | FAMILY_GEMMA2, "256" },
+    { "resid_pdrop", FAMILY_PHI3, "0.0" },
+    { "residual_multiplier", FAMILY_GRANITE, "1.0" },
+    { "return_dict", 0, "true" },
+    { "rms_norm_eps", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
+        FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS,
+        "1e-05" },
+    { "rms_norm_eps", ~(unsigned)(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
+        FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS),
+        "1e-06" },
+    { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
+    { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
+    { "rope_parameters", ~(unsigned)(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS), "null"
+        },
+    { "rope_parameters", FAMILY_GPT_OSS,
+        "{\"rope_type\": \"yarn\", \"factor\": 32.0, \"beta_fast\": 32.0,"
+        " \"beta_slow\": 1.0, \"truncate\": false, "
+        "\"original_max_position_embeddings\": 4096}" },
+    { "rope_parameters", FAMILY_MINISTRAL3,
+        "{\"type\": \"yarn\", \"rope_theta\": 1000000.0, \"factor\": "
+        "16.0, \"original_max_position_embeddings\": 16384, "
+        "\"max_position_embeddings\": 262144, \"beta_fast\": 32.0, "
+        "\"beta_slow\": 1.0, \"mscale_all_dim\": 1.0, \"mscale\": 1.0, "
+        "\"llama_4_scaling_beta\": 0.1, \"rope_type\": \"yarn\"}" },
+    { "rope_scaling", 0, "null" },
+    { "rope_theta", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
+        FAMILY_MIXTRAL | FAMILY_GPT_OSS), "10000.0" },
+    { "rope_theta", FAMILY_GEMMA3 | FAMILY_MIXTRAL, "1000000.0" },
+    { "rope_theta", FAMILY_GPT_OSS, "150000.0" },
+    { "rope_theta", FAMILY_SMOLLM3, "2000000.0" },
+    { "rope_theta", FAMILY_OLMO3, "500000.0" },
+    { "routed_scaling_factor", FAMILY_DEEPSEEK_V2, "1.0" },
+    { "routed_scaling_factor", FAMILY_DEEPSEEK_V3, "2.5" },
+    { "router_aux_loss_coef", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
+        FAMILY_QWEN3_MOE | FAMILY_GPT_OSS, "0.001" },
+    { "router_aux_loss_coef", FAMILY_OLMOE, "0.01" },
+    { "router_jitter_noise", FAMILY_MIXTRAL, "0.0" },
+    { "shared_expert_intermediate_size", FAMILY_QWEN2_MOE, "5632" },
+    { "sliding_window", FAMILY_GPT_OSS, "128" },
+    { "sliding_window", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
+        FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_QWEN2_MOE |
+        FAMILY_QWEN3_MOE, "4096" },
+    { "sliding_window", FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_MINISTRAL3 |
+        FAMILY_MIXTRAL | FAMILY_OLMOE, "null" },
+    { "sliding_window_pattern", FAMILY_GEMMA3, "6" },
+    { "swiglu_alpha", FAMILY_GPT_OSS, "1.702" },
+    { "swiglu_limit", FAMILY_GPT_OSS, "7.0" },
+    { "tie_encoder_decoder", 0, "false" },
+    { "tie_word_embeddings", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
+        FAMILY_SMOLLM3), "false" },
+    { "tie_word_embeddings", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3,
+        "true" },
+    { "topk_group", FAMILY_DEEPSEEK_V3, "4" },
+    { "topk_group", FAMILY_DEEPSEEK_V2, "null" },
+    { "topk_method", FAMILY_DEEPSEEK_V2, "\"greedy\"" },
+    { "torch_dtype", 0, "null" },
+    { "transformers_version", 0, "null" },
+    { "use_bidirectional_attention", FAMILY_GEMMA3, "false" },
+    { "use_bidirectional_attention", FAMILY_GEMMA2, "null" },
+    { "use_cache", 0, "true" },
+    { "use_sliding_window", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "false" },
+    { "v_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "128" },
+    { "vocab_size", FAMILY_DEEPSEEK_V2, "102400" },
+    { "vocab_size", FAMILY_SMOLLM3, "128256" },
+    { "vocab_size", FAMILY_DEEPSEEK_V3, "129280" },
+    { "vocab_size", FAMILY_MINISTRAL3, "131072" },
+    { "vocab_size", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
+        FAMILY_QWEN3_MOE, "151936" },
+    { "vocab_size", FAMILY_GPT_OSS, "201088" },
+    { "vocab_size", FAMILY_QWEN3_5, "248320" },
+    { "vocab_size", FAMILY_GEMMA2, "256000" },
+    { "vocab_size", FAMILY_GEMMA3, "262208" },
+    { "vocab_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
+        FAMILY_MIXTRAL, "32000" },
+    { "vocab_size", FAMILY_PHI3, "32064" },
+    { "vocab_size", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50304" },
+};
+
+/* Other names of the same keys. */
+static const struct config_alias {
+    const char *name, *is;
+    unsigned families;
+} config_aliases[] = {
+    { "num_experts", "n_routed_experts", FAMILY_DEEPSEEK_V2 },
+    { "num_experts", "num_local_experts", FAMILY_MIXTRAL | FAMILY_GPT_OSS },
+    { "num_local_experts", "n_routed_experts", FAMILY_DEEPSEEK_V3 },
+    { "num_local_experts", "num_experts", FAMILY_QWEN3_MOE | FAMILY_OLMOE },
+    { "num_nextn_predict_layers", "num_mtp_layers", FAMILY_DEEPSEEK_V3 },
+};
+/* clang-format on */
+
+#endif

@@ -1,0 +1,455 @@
+/* The tables of families and of a block's tensors; see family.h. */
+#include "model/config/family.h"
+#include "model/config/delta_config.h"
+#include "model/config/mla_config.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BIASES (W_BIT(W_BQ) | W_BIT(W_BK) | W_BIT(W_BV))
+#define QK_NORMS (W_BIT(W_NQ) | W_BIT(W_NK))
+#define MIXTURE                                                    \
+    (W_BIT(W_ROUTER) | W_BIT(W_EXPERT_GATE) | W_BIT(W_EXPERT_UP) | \
+        W_BIT(W_EXPERT_DOWN))
+#define EXPERT_BIASES \
+    (W_BIT(W_BIAS_GATE) | W_BIT(W_BIAS_UP) | W_BIT(W_BIAS_DOWN))
+#define POST_NORMS (W_BIT(W_NORM_ATT) | W_BIT(W_NORM_MLP))
+
+#define DELTA                                                           \
+    (W_BIT(W_DELTA_MIX) | W_BIT(W_DELTA_Z) | W_BIT(W_DELTA_BETA) |      \
+        W_BIT(W_DELTA_RATE) | W_BIT(W_DELTA_CONV) | W_BIT(W_DELTA_DT) | \
+        W_BIT(W_DELTA_LOG) | W_BIT(W_DELTA_NORM) | W_BIT(W_DELTA_OUT))
+#define LATENT                                                                \
+    (W_BIT(W_MLA_QA) | W_BIT(W_MLA_NQ) | W_BIT(W_MLA_QB) | W_BIT(W_MLA_KVA) | \
+        W_BIT(W_MLA_NKV) | W_BIT(W_MLA_KVB))
+#define PRE_NORMS (W_BIT(W_NORM1) | W_BIT(W_NORM2))
+#define BEFORE_MLP "pre_feedforward_layernorm.weight"
+
+static const struct family families[] = {
+    { .type = "llama",
+        .class = "LlamaForCausalLM",
+        .gguf = "llama",
+        .bit = FAMILY_LLAMA,
+        .permuted = 1 },
+    { .type = "mistral",
+        .class = "MistralForCausalLM",
+        .gguf = "llama",
+        .bit = FAMILY_MISTRAL,
+        .windows = WINDOW_ALL,
+        .permuted = 1 },
+    { .type = "qwen2",
+        .class = "Qwen2ForCausalLM",
+        .gguf = "qwen2",
+        .bit = FAMILY_QWEN2,
+        .more = BIASES,
+        .windows = WINDOW_BY_LAYER },
+    { .type = "qwen3",
+        .class = "Qwen3ForCausalLM",
+        .gguf = "qwen3",
+        .bit = FAMILY_QWEN3,
+        .more = QK_NORMS,
+        .windows = WINDOW_BY_LAYER },
+    { .type = "gemma3_text",
+        .class = "Gemma3ForCausalLM",
+        .gguf = "gemma3",
+        .bit = FAMILY_GEMMA3,
+        .more = QK_NORMS | POST_NORMS,
+        .windows = WINDOW_EVERY,
+        .every = 6,
+        .gemma = 1,
+        .local_rope = 1,
+        .norm2 = BEFORE_MLP },
+    { .type = "gemma2",
+        .class = "Gemma2ForCausalLM",
+        .gguf = "gemma2",
+        .bit = FAMILY_GEMMA2,
+        .more = POST_NORMS,
+        .windows = WINDOW_EVERY,
+        .every = 2,
+        .gemma = 1,
+        .norm2 = BEFORE_MLP },
+    { .type = "olmo2",
+        .class = "Olmo2ForCausalLM",
+        .gguf = "olmo2",
+        .bit = FAMILY_OLMO2,
+        .more = QK_NORMS | POST_NORMS,
+        .less = PRE_NORMS,
+        .whole_norms = 1 },
+    { .type = "olmo3",
+        .class = "Olmo3ForCausalLM",
+        .gguf = "olmo2",
+        .bit = FAMILY_OLMO3,
+        .more = QK_NORMS | POST_NORMS,
+        .less = PRE_NORMS,
+        .windows = WINDOW_EVERY,
+        .every = 4,
+        .local_rope = 1,
+        .whole_norms = 1 },
+    { .type = "smollm3",
+        .class = "SmolLM3ForCausalLM",
+        .gguf = "smollm3",
+        .bit = FAMILY_SMOLLM3,
+        .permuted = 1 },
+    { .type = "granite",
+        .class = "GraniteForCausalLM",
+        .gguf = "granite",
+        .bit = FAMILY_GRANITE,
+        .permuted = 1 },
+    { .type = "phi3",
+        .class = "Phi3ForCausalLM",
+        .gguf = "phi3",
+        .bit = FAMILY_PHI3,
+        .windows = WINDOW_ALL,
+        .fused = 1 },
+    { .type = "ministral3",
+        .class = "Ministral3ForCausalLM",
+        .gguf = "mistral3",
+        .bit = FAMILY_MINISTRAL3,
+        .windows = WINDOW_ALL,
+        .permuted = 1 },
+    { .type = "mixtral",
+        .class = "MixtralForCausalLM",
+        .gguf = "llama",
+        .bit = FAMILY_MIXTRAL,
+        .more = MIXTURE,
+        .windows = WINDOW_ALL,
+        .permuted = 1 },
+    { .type = "qwen2_moe",
+        .class = "Qwen2MoeForCausalLM",
+        .gguf = "qwen2moe",
+        .bit = FAMILY_QWEN2_MOE,
+        .more = BIASES | MIXTURE | W_BIT(W_SHARED_GATE) },
+    { .type = "qwen3_moe",
+        .class = "Qwen3MoeForCausalLM",
+        .gguf = "qwen3moe",
+        .bit = FAMILY_QWEN3_MOE,
+        .more = QK_NORMS | MIXTURE },
+    { .type = "olmoe",
+        .class = "OlmoeForCausalLM",
+        .gguf = "olmoe",
+        .bit = FAMILY_OLMOE,
+        .more = QK_NORMS | MIXTURE,
+        .whole_norms = 1 },
+    { .type = "qwen3_5_text",
+        .class = "Qwen3_5ForCausalLM",
+        .gguf = "qwen35",
+        .bit = FAMILY_QWEN3_5,
+        .more = QK_NORMS | DELTA,
+        .minus_one = 1,
+        .gated = 1,
+        .norm2_gguf = "post_attention_norm.weight" },
+    { .type = "gpt_oss",
+        .class = "GptOssForCausalLM",
+        .gguf = "gpt-oss",
+        .bit = FAMILY_GPT_OSS,
+        .more = BIASES | MIXTURE | W_BIT(W_BO) | W_BIT(W_SINKS) |
+            W_BIT(W_ROUTER_BIAS) | EXPERT_BIASES,
+        .windows = WINDOW_EVERY,
+        .every = 2,
+        .joined = 1,
+        .clamped_glu = 1,
+        .norm2_gguf = "post_attention_norm.weight" },
+    { .type = "deepseek_v2",
+        .class = "DeepseekV2ForCausalLM",
+        .gguf = "deepseek2",
+        .bit = FAMILY_DEEPSEEK_V2,
+        .more = LATENT | MIXTURE,
+        .less = W_BIT(W_K) | W_BIT(W_V) },
+    { .type = "deepseek_v3",
+        .class = "DeepseekV3ForCausalLM",
+        .gguf = "deepseek2",
+        .bit = FAMILY_DEEPSEEK_V3,
+        .more = LATENT | MIXTURE | W_BIT(W_ROUTER_SHIFT),
+        .less = W_BIT(W_K) | W_BIT(W_V) },
+};
+enum { NFAMILY = sizeof families / sizeof *families };
+
+enum dim {
+    ONE,
+    HIDDEN,
+    QUERIES,
+    KEYS,
+    HEAD,
+    MLP,
+    EXPERTS,        /* rows of the router */
+    EXPERT_MLP,     /* channels of an expert */
+    EXPERT_ROWS,    /* rows of all experts' gates */
+    EXPERT_OUTPUTS, /* rows of all experts' downs */
+    SINGLE,         /* the one row of a matrix */
+    DELTA_MIX,      /* numbers that the convolution mixes */
+    DELTA_VALUES,   /* numbers of all value heads */
+    DELTA_HEADS,    /* value heads */
+    DELTA_HEAD,     /* numbers of a value head */
+    DELTA_TAPS,     /* taps of the convolution */
+    HEADS,          /* query heads */
+    VALUES,         /* numbers of all heads' outputs */
+    MLA_Q,          /* width of the latent of queries */
+    MLA_KV,         /* width of the latent of keys and values */
+    MLA_KV_ROPE,    /* MLA_KV plus the numbers of a key that RoPE turns */
+    MLA_HEADS       /* numbers of all heads' values, and of keys without RoPE */
+};
+
+static const struct tensor {
+    const char *hf, *gguf;
+    enum dim rows, cols;
+    enum { EVERY, SOME } of; /* which families have it */
+} tensors[W_N] = {
+    [W_NORM1] = { "input_layernorm.weight", "attn_norm.weight", ONE, HIDDEN,
+        EVERY },
+    [W_Q] = { "self_attn.q_proj.weight", "attn_q.weight", QUERIES, HIDDEN,
+        EVERY },
+    [W_K] = { "self_attn.k_proj.weight", "attn_k.weight", KEYS, HIDDEN, EVERY },
+    [W_V] = { "self_attn.v_proj.weight", "attn_v.weight", KEYS, HIDDEN, EVERY },
+    [W_O] = { "self_attn.o_proj.weight", "attn_output.weight", HIDDEN, VALUES,
+        EVERY },
+    [W_NORM2] = { "post_attention_layernorm.weight", "ffn_norm.weight", ONE,
+        HIDDEN, EVERY },
+    [W_GATE] = { "mlp.gate_proj.weight", "ffn_gate.weight", MLP, HIDDEN,
+        EVERY },
+    [W_UP] = { "mlp.up_proj.weight", "ffn_up.weight", MLP, HIDDEN, EVERY },
+    [W_DOWN] = { "mlp.down_proj.weight", "ffn_down.weight", HIDDEN, MLP,
+        EVERY },
+    [W_BQ] = { "self_attn.q_proj.bias", "attn_q.bias", ONE, QUERIES, SOME },
+    [W_BK] = { "self_attn.k_proj.bias", "attn_k.bias", ONE, KEYS, SOME },
+    [W_BV] = { "self_attn.v_proj.bias", "attn_v.bias", ONE, KEYS, SOME },
+    [W_NQ] = { "self_attn.q_norm.weight", "attn_q_norm.weight", ONE, HEAD,
+        SOME },
+    [W_NK] = { "self_attn.k_norm.weight", "attn_k_norm.weight", ONE, HEAD,
+        SOME },
+    [W_NORM_ATT] = { "post_attention_layernorm.weight",
+        "post_attention_norm.weight", ONE, HIDDEN, SOME },
+    [W_NORM_MLP] = { "post_feedforward_layernorm.weight",
+        "post_ffw_norm.weight", ONE, HIDDEN, SOME },
+    [W_ROUTER] = { "mlp.gate.weight", "ffn_gate_inp.weight", EXPERTS, HIDDEN,
+        SOME },
+    [W_EXPERT_GATE] = { "mlp.experts.N.gate_proj.weight",
+        "ffn_gate_exps.weight", EXPERT_ROWS, HIDDEN, SOME },
+    [W_EXPERT_UP] = { "mlp.experts.N.up_proj.weight", "ffn_up_exps.weight",
+        EXPERT_ROWS, HIDDEN, SOME },
+    [W_EXPERT_DOWN] = { "mlp.experts.N.down_proj.weight",
+        "ffn_down_exps.weight", EXPERT_OUTPUTS, EXPERT_MLP, SOME },
+    [W_SHARED_GATE] = { "mlp.shared_expert_gate.weight",
+        "ffn_gate_inp_shexp.weight", SINGLE, HIDDEN, SOME },
+    [W_DELTA_MIX] = { "linear_attn.in_proj_qkv.weight", "attn_qkv.weight",
+        DELTA_MIX, HIDDEN, SOME },
+    [W_DELTA_Z] = { "linear_attn.in_proj_z.weight", "attn_gate.weight",
+        DELTA_VALUES, HIDDEN, SOME },
+    [W_DELTA_BETA] = { "linear_attn.in_proj_b.weight", "ssm_beta.weight",
+        DELTA_HEADS, HIDDEN, SOME },
+    [W_DELTA_RATE] = { "linear_attn.in_proj_a.weight", "ssm_alpha.weight",
+        DELTA_HEADS, HIDDEN, SOME },
+    [W_DELTA_CONV] = { "linear_attn.conv1d.weight", "ssm_conv1d.weight", ONE,
+        DELTA_TAPS, SOME },
+    [W_DELTA_DT] = { "linear_attn.dt_bias", "ssm_dt.bias", ONE, DELTA_HEADS,
+        SOME },
+    [W_DELTA_LOG] = { "linear_attn.A_log", "ssm_a", ONE, DELTA_HEADS, SOME },
+    [W_DELTA_NORM] = { "linear_attn.norm.weight", "ssm_norm.weight", ONE,
+        DELTA_HEAD, SOME },
+    [W_DELTA_OUT] = { "linear_attn.out_proj.weight", "ssm_out.weight", HIDDEN,
+        DELTA_VALUES, SOME },
+    [W_BO] = { "self_attn.o_proj.bias", "attn_output.bias", ONE, HIDDEN, SOME },
+    [W_SINKS] = { "self_attn.sinks", "attn_sinks.weight", ONE, HEADS, SOME },
+    [W_ROUTER_BIAS] = { "mlp.router.bias", "ffn_gate_inp.bias", ONE, EXPERTS,
+        SOME },
+    [W_BIAS_GATE] = { "mlp.experts.gate_proj.bias", "ffn_gate_exps.bias",
+        EXPERTS, EXPERT_MLP, SOME },
+    [W_BIAS_UP] = { "mlp.experts.up_proj.bias", "ffn_up_exps.bias", EXPERTS,
+        EXPERT_MLP, SOME },
+    [W_BIAS_DOWN] = { "mlp.experts.down_proj.bias", "ffn_down_exps.bias",
+        EXPERTS, HIDDEN, SOME },
+    [W_ROUTER_SHIFT] = { "mlp.gate.e_score_correction_bias", "exp_probs_b.bias",
+        ONE, EXPERTS, SOME },
+    [W_MLA_QA] = { "self_attn.q_a_proj.weight", "attn_q_a.weight", MLA_Q,
+        HIDDEN, SOME },
+    [W_MLA_NQ] = { "self_attn.q_a_layernorm.weight", "attn_q_a_norm.weight",
+        ONE, MLA_Q, SOME },
+    [W_MLA_QB] = { "self_attn.q_b_proj.weight", "attn_q_b.weight", QUERIES,
+        MLA_Q, SOME },
+    [W_MLA_KVA] = { "self_attn.kv_a_proj_with_mqa.weight",
+        "attn_kv_a_mqa.weight", MLA_KV_ROPE, HIDDEN, SOME },
+    [W_MLA_NKV] = { "self_attn.kv_a_layernorm.weight", "attn_kv_a_norm.weight",
+        ONE, MLA_KV, SOME },
+    [W_MLA_KVB] = { "self_attn.kv_b_proj.weight", "attn_kv_b.weight", MLA_HEADS,
+        MLA_KV, SOME },
+};
+
+const struct family *
+family_named(const char *type)
+{
+    for (size_t i = 0; i < NFAMILY; i++)
+        if (strcmp(families[i].type, type) == 0)
+            return &families[i];
+    return NULL;
+}
+
+const struct family *
+family_of_gguf(const char *architecture)
+{
+    for (size_t i = 0; i < NFAMILY; i++)
+        if (strcmp(families[i].gguf, architecture) == 0)
+            return &families[i];
+    return NULL;
+}
+
+const struct family *
+family_of(const struct config *c)
+{
+    const struct family *f = family_named(c->arch);
+
+    assert(f != NULL);
+    return f;
+}
+
+const char *
+family_names(int gguf)
+{
+    static char text[2][440];
+    char *s = text[gguf != 0];
+    size_t n = 0;
+
+    for (size_t i = 0; i < NFAMILY && n < sizeof text[0]; i++) {
+        const char *name = gguf ? families[i].gguf : families[i].type;
+
+        if (!gguf || family_of_gguf(name) == &families[i])
+            n += (size_t)snprintf(s + n, sizeof text[0] - n, "%s%s",
+                n ? ", " : "", name);
+    }
+    return s;
+}
+
+static int
+family_has(const struct config *c, int t)
+{
+    const struct family *f = family_of(c);
+
+    return ((tensors[t].of == EVERY ? ~f->less : f->more) & W_BIT(t)) != 0;
+}
+
+int
+block_is_vector(int t)
+{
+    return tensors[t].rows == ONE;
+}
+
+int
+block_is_bias(int t)
+{
+    return t == W_BQ || t == W_BK || t == W_BV || t == W_BO ||
+        (t >= W_ROUTER_BIAS && t <= W_ROUTER_SHIFT);
+}
+
+int
+block_is_attention(int t)
+{
+    return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT) || t == W_BO ||
+        t == W_SINKS || block_is_delta(t) || block_is_latent(t);
+}
+
+int
+block_is_latent(int t)
+{
+    return t >= W_MLA_QA && t <= W_MLA_KVB;
+}
+
+int
+block_is_delta(int t)
+{
+    return t >= W_DELTA_MIX && t <= W_DELTA_OUT;
+}
+
+int
+block_is_of_experts(int t)
+{
+    return (t >= W_ROUTER && t <= W_SHARED_GATE) ||
+        (t >= W_ROUTER_BIAS && t <= W_ROUTER_SHIFT);
+}
+
+const char *
+block_tensor_name(const struct config *c, int t)
+{
+    const char *norm2 = family_of(c)->norm2;
+
+    return !family_has(c, t)    ? NULL
+        : t == W_NORM2 && norm2 ? norm2
+                                : tensors[t].hf;
+}
+
+float
+family_norm_add(const struct config *c, int t)
+{
+    return (family_of(c)->gemma || family_of(c)->minus_one) &&
+            (t < 0 ||
+                (block_is_vector(t) && !block_is_bias(t) && !block_is_delta(t)))
+        ? 1.0f
+        : 0.0f;
+}
+
+struct stored_rows
+block_stored(const struct config *c, int t)
+{
+    static const struct stored_rows fused[] = {
+        { "self_attn.qkv_proj.weight", "attn_qkv.weight", W_Q, 3 },
+        { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
+    };
+
+    const struct family *f = family_of(c);
+    const char *gguf =
+        t == W_NORM2 && f->norm2_gguf ? f->norm2_gguf : tensors[t].gguf;
+
+    for (size_t i = 0; f->fused && i < 2; i++)
+        if (t >= fused[i].first && t < fused[i].first + fused[i].n)
+            return fused[i];
+    return (struct stored_rows){ block_tensor_name(c, t), gguf, t, 1 };
+}
+
+void
+block_dims(const struct config *c, int t, const struct block_shape *b,
+    size_t *rows, size_t *cols)
+{
+    const struct block_shape is = b ? *b : config_whole_block(c, 0);
+    const size_t groups = is.groups, mlp = is.mlp, E = is.experts;
+    const int there = family_has(c, t) &&
+        (t == W_NORM1                             ? groups + is.linear
+                : block_is_delta(t)               ? is.linear
+                : t == W_Q && c->mla.q_rank > 0   ? 0
+                : t >= W_MLA_QA && t <= W_MLA_QB  ? groups * c->mla.q_rank
+                : block_is_attention(t)           ? groups
+                : block_is_of_experts(t)          ? E
+                : t == W_NORM2 || t == W_NORM_MLP ? mlp + E
+                                                  : mlp) > 0;
+    const int whole = family_of(c)->whole_norms;
+    const struct delta_shape *s = &c->delta;
+    const size_t values = s->values * s->dv;
+    const size_t mix = delta_mixed(c);
+    const size_t dim[] = { [ONE] = 1,
+        [HIDDEN] = c->d,
+        [QUERIES] = groups * (c->H / c->KV) * c->D,
+        [KEYS] = groups * c->D,
+        [HEAD] = c->D,
+        [MLP] = mlp,
+        [EXPERTS] = E,
+        [EXPERT_MLP] = c->expert_mlp,
+        [EXPERT_ROWS] = E * c->expert_mlp,
+        [EXPERT_OUTPUTS] = E * c->d,
+        [SINGLE] = 1,
+        [DELTA_MIX] = mix,
+        [DELTA_VALUES] = values,
+        [DELTA_HEADS] = s->values,
+        [DELTA_HEAD] = s->dv,
+        [DELTA_TAPS] = mix * s->conv,
+        [HEADS] = groups * (c->H / c->KV),
+        [VALUES] = groups * (c->H / c->KV) * mla_value(c),
+        [MLA_Q] = c->mla.q_rank,
+        [MLA_KV] = c->mla.kv_rank,
+        [MLA_KV_ROPE] = c->mla.kv_rank + c->mla.rope,
+        [MLA_HEADS] = groups * (c->mla.nope + c->mla.v) };
+
+    *rows = there ? dim[tensors[t].rows] : 0;
+    if (t == W_Q && family_of(c)->gated)
+        *rows *= 2;
+    *cols = !there           ? 0
+        : whole && t == W_NQ ? dim[QUERIES]
+        : whole && t == W_NK ? dim[KEYS]
+                             : dim[tensors[t].cols];
+}

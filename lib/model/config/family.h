@@ -1,0 +1,119 @@
+/* Families of models.  All share one forward and one backward pass.  A family
+ * is an entry of the table in family.c; config_fields.c lists the keys
+ * of files that it reads. */
+#ifndef MODEL_FAMILY_H
+#define MODEL_FAMILY_H
+
+#include "model/config/config.h"
+#include "model/config/tensors.h"
+
+#include <stdint.h>
+
+/* A family's bit in the table of keys. */
+enum {
+    FAMILY_LLAMA = 1 << 0,
+    FAMILY_MISTRAL = 1 << 1,
+    FAMILY_QWEN2 = 1 << 2,
+    FAMILY_QWEN3 = 1 << 3,
+    FAMILY_GEMMA3 = 1 << 4,
+    FAMILY_GEMMA2 = 1 << 5,
+    FAMILY_OLMO2 = 1 << 6,
+    FAMILY_OLMO3 = 1 << 7,
+    FAMILY_SMOLLM3 = 1 << 8,
+    FAMILY_GRANITE = 1 << 9,
+    FAMILY_PHI3 = 1 << 10,
+    FAMILY_MINISTRAL3 = 1 << 11,
+    FAMILY_MIXTRAL = 1 << 16,
+    FAMILY_QWEN2_MOE = 1 << 17,
+    FAMILY_QWEN3_MOE = 1 << 18,
+    FAMILY_OLMOE = 1 << 19,
+    FAMILY_QWEN3_5 = 1 << 20,
+    FAMILY_GPT_OSS = 1 << 21,
+    FAMILY_DEEPSEEK_V2 = 1 << 22,
+    FAMILY_DEEPSEEK_V3 = 1 << 23
+};
+
+/* The rule by which blocks attend within the window of config.json.  EVERY: all
+ * but every n-th, n being `every` of the family. */
+enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_EVERY };
+
+struct family {
+    const char *type;  /* model_type in config.json; config.arch */
+    const char *class; /* in config.json's list "architectures" */
+    const char *gguf;  /* general.architecture; for one that several families
+                        * have, family_of_gguf returns the first of them */
+    unsigned bit;
+    uint64_t more; /* optional tensors, W_BQ and later: W_BIT of each */
+    uint64_t less; /* tensors among the first nine that the family lacks */
+    enum windows windows;
+    size_t every; /* the n of WINDOW_EVERY */
+    /* what the family computes in another way than Llama */
+    int permuted;    /* GGUF permutes the rows of Q and K */
+    int gemma;       /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
+                      * not); embeddings are multiplied by sqrt(hidden size);
+                      * the MLP is GeGLU */
+    int local_rope;  /* blocks with a window have RoPE of their own: default,
+                      * with the base config.theta_local */
+    int whole_norms; /* W_NQ and W_NK are norms of the whole projection, not of
+                      * each head */
+    int fused;       /* Q, K and V are rows of one stored tensor, gate and up of
+                      * another */
+    int joined;      /* Hugging Face stores experts' matrices in one tensor
+                      * (experts_joined.h) */
+    int clamped_glu; /* 1: experts use the unit of glu_clamp.h */
+    const char *norm2_gguf; /* GGUF name of W_NORM2, NULL: ffn_norm */
+    const char *norm2;      /* Hugging Face name of W_NORM2, NULL:
+                             * post_attention_layernorm */
+    int minus_one; /* Hugging Face stores norms minus 1, as of a Gemma */
+    int gated;     /* after each head's rows, Q has as many rows of a gate of
+                    * the head's output (att_gate.h) */
+};
+
+/* The family of a model_type, or of a GGUF's architecture; NULL: not supported.
+ * family_of: the family of a configuration that has been read, never NULL. */
+const struct family *family_named(const char *type);
+const struct family *family_of_gguf(const char *architecture);
+const struct family *family_of(const struct config *c);
+/* All families' names, for messages: "llama, mistral"; gguf 1: the names of
+ * GGUF architectures instead. */
+const char *family_names(int gguf);
+
+/* The number to add to the values of vector t (-1: the final norm) as Hugging
+ * Face stores them: 1 for norms that are stored minus 1 (`gemma`, `minus_one`),
+ * else 0. */
+float family_norm_add(const struct config *c, int t);
+
+/* Logical rows and columns of tensor t of a block of shape b (NULL: the whole
+ * block 0).  A vector has 1 row; both are 0 if the family or the block does not
+ * have the tensor. */
+void block_dims(const struct config *c, int t, const struct block_shape *b,
+    size_t *rows, size_t *cols);
+
+/* The Hugging Face name of tensor t after "model.layers.N.", such as
+ * "input_layernorm.weight"; NULL: the family has no such tensor. */
+const char *block_tensor_name(const struct config *c, int t);
+
+/* A stored tensor: the rows of the block's tensors first..first+n-1, one after
+ * another; n is 1 unless the family is fused. */
+struct stored_rows {
+    const char *name; /* after "model.layers.N." */
+    const char *gguf; /* after "blk.N." */
+    int first, n;
+};
+/* The stored tensor that holds tensor t of a block. */
+struct stored_rows block_stored(const struct config *c, int t);
+
+/* block_is_vector: is tensor t a vector (which has no weight decay)?
+ * block_is_bias: a bias?  block_is_attention: a part of attention, its norms
+ * included? */
+int block_is_vector(int t);
+int block_is_bias(int t);
+int block_is_attention(int t);
+/* Is tensor t one of the gated delta rule's?  Of latent attention's? */
+int block_is_delta(int t);
+int block_is_latent(int t);
+/* Is tensor t of the router, of the experts, or the shared expert's gate?
+ * Biases count, too. */
+int block_is_of_experts(int t);
+
+#endif

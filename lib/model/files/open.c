@@ -1,0 +1,662 @@
+/* Opening and closing a model; Hugging Face directories.  See model.h. */
+#include "model/files/open.h"
+
+#include "base/mem.h"
+#include "format/json.h"
+#include "model/files/adapter_file.h"
+#include "model/files/compressed.h"
+#include "model/config/delta_config.h"
+#include "model/config/experts_config.h"
+#include "model/files/experts_joined.h"
+#include "model/config/mla_config.h"
+#include "model/files/open_gguf.h"
+#include "model/files/origin.h"
+#include "model/files/sparse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
+    size_t cols)
+{
+    memset(w, 0, sizeof *w);
+    if (t != DT_F32 && t != DT_F16 && t != DT_BF16 && t < DT_Q8_0)
+        return -1;
+    w->data = p;
+    w->dtype = t;
+    w->rows = rows;
+    w->cols = cols;
+    return dtype_bytes(t, cols, &w->stride);
+}
+
+void
+weight_flatten(struct weight *w)
+{
+    w->stride *= w->rows;
+    w->cols *= w->rows;
+    w->rows = 1;
+}
+
+/* ---- safetensors files of a directory ---- */
+
+/* The beginnings of tensors' names: in a model of text, and (two versions) in a
+ * model that sees images. */
+static const char text_alone[] = "model.";
+static const char *const prefixes[] = { text_alone, "language_model.model.",
+    "model.language_model." };
+
+static int
+add_weight_file(struct model *m, struct model_source *s, const char *file,
+    struct err *e)
+{
+    char *path = xasprintf("%s/%s", m->path, file);
+    const size_t i = s->n;
+    int r;
+
+    s->map = xreallocarray(s->map, i + 1, sizeof *s->map);
+    s->st = xreallocarray(s->st, i + 1, sizeof *s->st);
+    s->file = xreallocarray(s->file, i + 1, sizeof *s->file);
+    s->used = xreallocarray(s->used, i + 1, sizeof *s->used);
+    r = io_map(&s->map[i], path, e);
+    if (r == 0 && (r = st_parse(&s->st[i], s->map[i].p, s->map[i].n, e)) < 0) {
+        err_prefix(e, "%s", path);
+        io_unmap(&s->map[i]);
+    }
+    free(path);
+    if (r < 0)
+        return -1;
+    s->file[i] = xstrdup(file);
+    s->used[i] = xcalloc(s->st[i].nt + 1, 1);
+    s->n++;
+    return 0;
+}
+
+/* Open the files that an index names.  Check that each has the tensors that the
+ * index places there, and no others. */
+static int
+add_index(struct model *m, struct model_source *s, const char *path,
+    struct err *e)
+{
+    json_t *j = js_load(path, JS_MAX, e), *v;
+    json_t *map = json_object_get(j, "weight_map");
+    const char *name;
+    size_t total = 0, i;
+
+    if (!j)
+        return -1;
+    if (!json_is_object(map)) {
+        err_set(e, EX_INPUT, "%s: weight_map: is missing", path);
+        goto fail;
+    }
+    json_object_foreach(map, name, v)
+    {
+        const char *file = json_string_value(v);
+
+        if (!file || file[0] == '.' || file[0] == '\0' || strchr(file, '/')) {
+            err_set(e, EX_INPUT,
+                "%s: weight_map: tensor %.80s: \"%.80s\" "
+                "is no file name",
+                path, name, file ? file : "");
+            goto fail;
+        }
+        for (i = 0; i < s->n && strcmp(s->file[i], file) != 0; i++)
+            ;
+        if (i == s->n && add_weight_file(m, s, file, e) < 0)
+            goto fail;
+        if (!st_find(&s->st[i], name)) {
+            err_set(e, EX_INPUT, "%s/%.80s: tensor %.80s is missing", m->path,
+                file, name);
+            goto fail;
+        }
+    }
+    for (i = 0; i < s->n; i++)
+        total += s->st[i].nt;
+    if (total != json_object_size(map)) {
+        err_set(e, EX_INPUT,
+            "%s: weight_map: names %zu tensors, but its "
+            "files hold %zu",
+            path, json_object_size(map), total);
+        goto fail;
+    }
+    json_decref(j);
+    return 0;
+fail:
+    json_decref(j);
+    return -1;
+}
+
+static int
+add_files(struct model *m, struct model_source *s, struct err *e)
+{
+    char *one = xasprintf("%s/model.safetensors", m->path);
+    char *index = xasprintf("%s/model.safetensors.index.json", m->path);
+    int r = io_exists(one) ? add_weight_file(m, s, "model.safetensors", e)
+        : io_exists(index) ? add_index(m, s, index, e)
+                           : err_set(e, EX_INPUT,
+                                 "%s: holds neither model.safetensors nor "
+                                 "model.safetensors.index.json",
+                                 m->path);
+
+    free(one);
+    free(index);
+    return r;
+}
+
+/* Find a tensor and mark it as used; *file: the index of its file.  NULL: not
+ * found. */
+static const struct st_tensor *
+find_tensor(struct model_source *s, const char *name, size_t *file)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct st_tensor *t = st_find(&s->st[i], name);
+
+        if (t == NULL)
+            continue;
+        s->used[i][t - s->st[i].t] = 1;
+        *file = i;
+        return t;
+    }
+    return NULL;
+}
+
+/* Make w the matrix `name`, which is stored compressed (compressed.h). */
+static int
+take_compressed(struct model *m, struct model_source *s, const char *name,
+    size_t rows, size_t cols, struct weight *w, struct err *e)
+{
+    const struct st_tensor *t[COMPRESSED_N] = { NULL };
+    char part[96];
+    size_t file = 0;
+
+    for (enum compressed k = COMPRESSED_SHAPE; k < COMPRESSED_N; k++) {
+        compressed_name(part, sizeof part, name, k);
+        if ((t[k] = find_tensor(s, part, &file)) == NULL)
+            return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path,
+                k == COMPRESSED_SHAPE ? name : part);
+    }
+    if (compressed_set(w, t, rows, cols, e) < 0)
+        return err_prefix(e, "%s/%s", m->path, s->file[file]);
+    return 1;
+}
+
+/* Point w to a tensor and check its shape: [rows,cols], or [cols] for ndim 1,
+ * [rows,1,cols] for ndim 3.  Returns
+ *   1: the matrix is stored compressed, so it is 2:4
+ *   0: the tensor is stored as it is
+ *   -1 and *e: the tensor is missing or wrong */
+static int
+point_tensor(struct model *m, struct model_source *s, const char *name,
+    int ndim, size_t rows, size_t cols, struct weight *w, struct err *e)
+{
+    size_t i;
+    const struct st_tensor *t = find_tensor(s, name, &i);
+
+    if (t == NULL && ndim == 2)
+        return take_compressed(m, s, name, rows, cols, w, e);
+    if (t == NULL)
+        return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path, name);
+    if (t->ndim != ndim || t->shape[ndim - 1] != cols ||
+        (ndim > 1 && t->shape[0] != rows) || t->n != rows * cols)
+        return err_set(e, EX_INPUT,
+            "%s/%s: tensor %s has %zu elements "
+            "in %d dimensions, but config.json means [%zu,%zu]",
+            m->path, s->file[i], name, t->n, t->ndim, rows, cols);
+    if (weight_set(w, t->data, t->dtype, rows, cols) < 0)
+        return err_set(e, EX_INPUT,
+            "%s/%s: tensor %s: dtype %s is not "
+            "supported for weights",
+            m->path, s->file[i], name, dtype_name(t->dtype));
+    return 0;
+}
+
+/* Check the padding of a stored tensor: the last rows of a matrix, the end of a
+ * vector.  In W_V, W_BV, gate and up it must be zero, so that padded heads and
+ * channels add nothing: other loaders, which do not know of the padding, would
+ * else run another model. */
+static int
+check_padding(struct model *m, const struct block *b, int t,
+    const struct weight *whole, struct err *e)
+{
+    const struct weight *w = &b->w[t];
+    const int bias = block_is_bias(t), att = block_is_attention(t);
+    const size_t size = bias ? whole->stride / whole->cols : whole->stride;
+    const size_t end = (bias ? whole->cols : whole->rows) * size;
+
+    if (t != W_V && t != W_BV && t != W_GATE && t != W_UP)
+        return 0;
+    for (size_t k = (bias ? w->cols : w->rows) * size; k < end; k++)
+        if (whole->data[k] != 0)
+            return err_set(e, EX_INPUT,
+                "%s: block %zu has %zu %s, but its padding is not zero",
+                m->path, (size_t)(b - m->block), att ? b->groups : b->mlp,
+                att ? "key-value heads by retort.groups"
+                    : "MLP channels by retort.mlp");
+    return 0;
+}
+
+/* Point w to tensor t of block i, which has this shape: to its rows in the
+ * stored tensor that has them.  Results are those of point_tensor. */
+static int
+point_stored(struct model *m, struct model_source *s, size_t i, int t,
+    const struct block_shape *shape, struct weight *w, struct err *e)
+{
+    const struct stored_rows from = block_stored(&m->c, t);
+    size_t rows, cols, all = 0, before = 0;
+    char name[120];
+    int r = snprintf(name, sizeof name, "%slayers.%zu.", s->prefix, i);
+
+    for (int k = from.first; k < from.first + from.n; k++) {
+        block_dims(&m->c, k, shape, &rows, &cols);
+        before = k == t ? all : before;
+        all += rows;
+    }
+    experts_name(&m->c, shape, t, 0, name + r, sizeof name - (size_t)r);
+    if (t == W_DELTA_CONV) {
+        r = point_tensor(m, s, name, 3, cols / m->c.delta.conv, m->c.delta.conv,
+            w, e);
+        weight_flatten(w);
+        return r;
+    }
+    r = point_tensor(m, s, name, block_is_vector(t) ? 1 : 2, all, cols, w, e);
+    if (r < 0 || from.n == 1)
+        return r;
+    block_dims(&m->c, t, shape, &w->rows, &cols);
+    w->data += before * w->stride;
+    w->mask = w->mask != NULL ? w->mask + before * w->mask_stride : NULL;
+    return r;
+}
+
+/* Find the matrix t of each expert of block i. */
+static int
+point_experts(struct model *m, struct model_source *s, size_t i, int t,
+    const struct block_shape *shape, struct weight *w, struct err *e)
+{
+    const size_t E = shape->experts;
+    const unsigned char **part = xcalloc(E, sizeof *part);
+    char name[120];
+    size_t rows, cols;
+    int r;
+
+    s->part = xgrow_pow2(s->part, s->nparts, sizeof *s->part);
+    s->part[s->nparts++] = part;
+    block_dims(&m->c, t, shape, &rows, &cols);
+    for (size_t k = 0; k < E; k++) {
+        const enum dtype was = w->dtype;
+
+        r = snprintf(name, sizeof name, "%slayers.%zu.", s->prefix, i);
+        experts_name(&m->c, shape, t, k, name + r, sizeof name - (size_t)r);
+        if ((r = point_tensor(m, s, name, 2, rows / E, cols, w, e)) < 0)
+            return -1;
+        if (r > 0)
+            return err_set(e, EX_INPUT,
+                "%s: tensor %s is stored compressed, which is not supported "
+                "for experts",
+                m->path, name);
+        if (k > 0 && w->dtype != was)
+            return err_set(e, EX_INPUT,
+                "%s: tensor %s: is %s, but that of the expert before is %s",
+                m->path, name, dtype_name(w->dtype), dtype_name(was));
+        part[k] = w->data;
+    }
+    w->data = part[0];
+    w->rows = rows;
+    w->part = part;
+    w->part_rows = rows / E;
+    return 0;
+}
+
+/* joined_split of the tensor whose name is in name [size], or of its blocks and
+ * scales.  *file: the index of the file. */
+static void *
+split_joined(struct model_source *s, char *name, size_t size, int t,
+    const size_t dims[3], struct weight *w, size_t *file, struct err *e)
+{
+    const struct st_tensor *from = find_tensor(s, name, file), *scales;
+    const size_t n = strlen(name);
+
+    if (from != NULL)
+        return joined_split(from, t, dims[0], dims[1], dims[2], w, e);
+    snprintf(name + n, size - n, "_blocks");
+    from = find_tensor(s, name, file);
+    snprintf(name + n, size - n, "_scales");
+    scales = find_tensor(s, name, file);
+    name[n] = '\0';
+    if (from != NULL && scales != NULL && !block_is_bias(t))
+        return joined_split_mxfp4(from, scales, t, dims[0], dims[1], dims[2], w,
+            e);
+    err_set(e, EX_INPUT, "tensor %s is missing%s", name,
+        block_is_bias(t) ? "" : ", and its _blocks or _scales are too");
+    return NULL;
+}
+
+/* Make w tensor t of block i from the stored tensor of all experts that has
+ * it. */
+static int
+make_joined(struct model *m, struct model_source *s, size_t i, int t,
+    const struct block_shape *shape, struct weight *w, struct err *e)
+{
+    const int bias = block_is_bias(t);
+    size_t rows, cols, file = SIZE_MAX;
+    char name[120];
+    void *made;
+
+    block_dims(&m->c, t, shape, &rows, &cols);
+    snprintf(name, sizeof name, "%slayers.%zu.%s", s->prefix, i,
+        joined_name(t));
+    made = split_joined(s, name, sizeof name, t,
+        (const size_t[]){ shape->experts, bias ? 1 : cols,
+            bias ? cols : rows / shape->experts },
+        w, &file, e);
+    if (made == NULL)
+        return file == SIZE_MAX
+            ? err_prefix(e, "%s", m->path)
+            : err_prefix(e, "%s/%s", m->path, s->file[file]);
+    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
+    s->made[s->nmade++] = made;
+    return 0;
+}
+
+static int
+point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
+{
+    struct block *b = &m->block[i];
+    const struct block_shape shape = block_shape(b);
+    const struct block_shape all = config_whole_block(&m->c, i);
+    size_t rows, cols;
+    int r;
+
+    for (int t = 0; t < W_N; t++) {
+        struct weight *w = &b->w[t], whole;
+
+        block_dims(&m->c, t, &all, &rows, &cols);
+        if (rows == 0)
+            continue;
+        if (joined_is(&m->c, t)) {
+            if (make_joined(m, s, i, t, &all, w, e) < 0)
+                return -1;
+            continue;
+        }
+        if (experts_apart(t)) {
+            if (point_experts(m, s, i, t, &all, w, e) < 0)
+                return -1;
+            continue;
+        }
+        if ((r = point_stored(m, s, i, t, &all, &whole, e)) < 0)
+            return -1;
+        if (r > 0)
+            sparse_mark(m, i, t);
+        *w = whole;
+        w->add = family_norm_add(&m->c, t);
+        block_dims(&m->c, t, &shape, &w->rows, &w->cols);
+        if (check_padding(m, b, t, &whole, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Is the tensor for images, or of a layer that predicts further tokens?  Such
+ * tensors are left out. */
+static int
+is_left_out(const struct model *m, const struct model_source *s,
+    const char *name)
+{
+    static const char *const parts[] = { "vision_tower.",
+        "multi_modal_projector.", "model.vision_tower.",
+        "model.multi_modal_projector.", "model.visual." };
+    size_t at;
+
+    if (config_has_delta(&m->c) && strncmp(name, "mtp.", 4) == 0)
+        return 1;
+    if (config_has_mla(&m->c) && sscanf(name, "model.layers.%5zu.", &at) == 1 &&
+        at >= m->c.L)
+        return 1;
+    for (size_t i = 0; s->prefix != text_alone && i < 5; i++)
+        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* Refuse tensors that are not used, as other loaders might compute with them.
+ * Allowed are tables that follow from the configuration. */
+static int
+check_used(struct model *m, struct model_source *s, struct err *e)
+{
+    static const char table[] = ".rotary_emb.inv_freq";
+
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->st[i].nt; k++) {
+            const char *name = s->st[i].t[k].name;
+            const size_t n = strlen(name);
+
+            if (s->used[i][k] || is_left_out(m, s, name) ||
+                (n >= sizeof table &&
+                    strcmp(name + n - (sizeof table - 1), table) == 0))
+                continue;
+            return err_set(e, EX_INPUT,
+                "%s/%s: tensor %.80s is no part of "
+                "a %s model",
+                m->path, s->file[i], name, m->c.arch);
+        }
+    return 0;
+}
+
+static int
+read_hf_config(struct model *m, struct err *e)
+{
+    char *path = xasprintf("%s/config.json", m->path);
+    json_t *j = js_load(path, 16 << 20, e);
+    struct block_shape *b = NULL;
+    int r = -1;
+
+    if (!j)
+        goto done;
+    if (config_from_json(&m->c, j, e) < 0) {
+        err_prefix(e, "%s", path);
+        goto done;
+    }
+    b = xcalloc(m->c.L, sizeof *b);
+    m->block = xcalloc(m->c.L, sizeof *m->block);
+    if ((r = config_blocks(&m->c, j, b, e)) < 0) {
+        err_prefix(e, "%s", path);
+        goto done;
+    }
+    for (size_t i = 0; i < m->c.L; i++) {
+        m->block[i].groups = b[i].groups;
+        m->block[i].mlp = b[i].mlp;
+        m->block[i].source = b[i].source;
+        m->block[i].experts = b[i].experts;
+        m->block[i].linear = b[i].linear;
+    }
+    if ((r = sparse_read(m, j, e)) < 0 || (r = origin_read(m, j, e)) < 0)
+        err_prefix(e, "%s", path);
+done:
+    json_decref(j);
+    free(b);
+    free(path);
+    return r;
+}
+
+static const char *
+head_name(const struct model_source *s)
+{
+    return s->prefix == prefixes[1] ? "language_model.lm_head.weight"
+                                    : "lm_head.weight";
+}
+
+/*
+ * If a file has an lm_head.weight in spite of tie_word_embeddings: true,
+ * transformers uses it.  So it must equal the embedding.
+ */
+static int
+check_tied(struct model *m, struct model_source *s, struct err *e)
+{
+    struct weight head;
+    size_t i = 0;
+
+    while (i < s->n && !st_find(&s->st[i], head_name(s)))
+        i++;
+    if (i == s->n)
+        return 0;
+    if (point_tensor(m, s, head_name(s), 2, m->c.V, m->c.d, &head, e) < 0)
+        return -1;
+    if (head.dtype != m->embed.dtype ||
+        memcmp(head.data, m->embed.data, head.rows * head.stride) != 0)
+        return err_set(e, EX_INPUT,
+            "%s/%s: tensor lm_head.weight differs "
+            "from model.embed_tokens.weight, but config.json ties them "
+            "(tie_word_embeddings: true)",
+            m->path, s->file[i]);
+    model_forget(m, &head);
+    model_forget(m, &m->embed);
+    return 0;
+}
+
+static int
+has_config(const char *dir)
+{
+    char *file = xasprintf("%s/config.json", dir);
+    const int there = io_exists(file);
+
+    free(file);
+    return there;
+}
+
+/* Set s->prefix to the prefix with which a file has the embedding, or "model."
+ * if none has it. */
+static void
+find_prefix(struct model_source *s)
+{
+    char name[64];
+
+    for (size_t k = 3; k-- > 0;) {
+        s->prefix = prefixes[k];
+        snprintf(name, sizeof name, "%sembed_tokens.weight", s->prefix);
+        for (size_t i = 0; i < s->n; i++)
+            if (st_find(&s->st[i], name))
+                return;
+    }
+}
+
+static int
+point_outer(struct model *m, struct model_source *s, const char *part, int ndim,
+    size_t rows, struct weight *w, struct err *e)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%s%s", s->prefix, part);
+    return point_tensor(m, s, name, ndim, rows, m->c.d, w, e);
+}
+
+int
+open_hf(struct model *m, struct model_source *s, struct err *e)
+{
+    const struct config *c = &m->c;
+
+    if (adapter_is_there(m->path) && !has_config(m->path))
+        return err_set(e, EX_INPUT,
+            "%s: is an adapter: give its model with -m, and --adapter %s",
+            m->path, m->path);
+    if (read_hf_config(m, e) < 0 || add_files(m, s, e) < 0)
+        return -1;
+    find_prefix(s);
+    if (point_outer(m, s, "embed_tokens.weight", 2, c->V, &m->embed, e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->L; i++)
+        if (point_block(m, s, i, e) < 0)
+            return -1;
+    if (point_outer(m, s, "norm.weight", 1, 1, &m->norm, e) < 0)
+        return -1;
+    m->norm.add = family_norm_add(c, -1);
+    m->head = m->embed;
+    if (c->tied
+            ? check_tied(m, s, e) < 0
+            : point_tensor(m, s, head_name(s), 2, c->V, c->d, &m->head, e) < 0)
+        return -1;
+    return check_used(m, s, e);
+}
+
+int
+model_open(struct model *m, const char *path, struct err *e)
+{
+    struct model_source *s = xcalloc(1, sizeof *s);
+    int r;
+
+    memset(m, 0, sizeof *m);
+    m->path = xstrdup(path);
+    m->own = s;
+    r = io_is_dir(path) ? open_hf(m, s, e) : open_gguf(m, s, e);
+    if (r < 0)
+        model_close(m);
+    return r;
+}
+
+/* Forget n bytes at p, if they lie in this file. */
+static void
+forget_part(const struct io_map *map, const unsigned char *p, size_t n)
+{
+    if (p >= map->p && p < map->p + map->n)
+        io_map_forget(map, (size_t)(p - map->p), n);
+}
+
+/* Forget a weight, if it lies in this file.  NULL: forget the whole file. */
+static void
+forget_weight(const struct io_map *map, const struct weight *w)
+{
+    if (w == NULL) {
+        io_map_forget(map, 0, map->n);
+        return;
+    }
+    for (size_t i = 0; w->part != NULL && i * w->part_rows < w->rows; i++)
+        forget_part(map, w->part[i], w->part_rows * w->stride);
+    if (w->part == NULL)
+        forget_part(map, w->data, w->rows * w->stride);
+    forget_part(map, w->mask, w->rows * w->mask_stride);
+}
+
+void
+model_forget(const struct model *m, const struct weight *w)
+{
+    const struct model_source *s = m->own;
+
+    for (size_t i = 0; s != NULL && i < s->n; i++)
+        forget_weight(&s->map[i], w);
+    for (size_t i = 0; s != NULL && i < s->gguf.n; i++)
+        forget_weight(&s->gguf.map[i], w);
+}
+
+void
+model_close(struct model *m)
+{
+    struct model_source *s = m->own;
+
+    if (s) {
+        for (size_t i = 0; i < s->n; i++) {
+            io_unmap(&s->map[i]);
+            st_release(&s->st[i]);
+            free(s->file[i]);
+            free(s->used[i]);
+        }
+        free(s->map);
+        free(s->st);
+        free(s->file);
+        free(s->used);
+        for (size_t i = 0; i < s->nparts; i++)
+            free(s->part[i]);
+        free(s->part);
+        for (size_t i = 0; i < s->nmade; i++)
+            free(s->made[i]);
+        free(s->made);
+        gguf_close(&s->gguf);
+        free(s->gguf_used);
+        free(s);
+    }
+    if (m->adapter != NULL)
+        adapter_close(m->adapter);
+    free(m->adapter);
+    free(m->block);
+    free(m->path);
+    json_decref(m->origin);
+    memset(m, 0, sizeof *m);
+}

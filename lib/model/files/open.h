@@ -1,0 +1,37 @@
+/* Opening a model: code shared by the two kinds of source.  Private to
+ * lib/model. */
+#ifndef MODEL_OPEN_H
+#define MODEL_OPEN_H
+
+#include "base/io.h"
+#include "format/gguf_file.h"
+#include "model/config/family.h"
+#include "model/files/model.h"
+
+/* The files that hold a model's weights; m->own points to it. */
+struct model_source {
+    struct io_map *map;   /* [n] mapped files of a Hugging Face directory */
+    struct st *st;        /* [n] */
+    char **file;          /* [n] their names in the directory */
+    unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
+    size_t n;
+    const char *prefix;          /* with which names of tensors begin */
+    const unsigned char ***part; /* [nparts] lists of struct weight.part */
+    size_t nparts;
+    void **made; /* [nmade] weights that were computed from stored ones */
+    size_t nmade;
+    struct gguf_file gguf;    /* empty if the model is a directory */
+    unsigned char *gguf_used; /* [gguf.g.nt] 1: the model uses the tensor */
+};
+
+/* Make w the rows x cols numbers of type t at p.  -1: weights cannot have type
+ * t, or a row is not a whole number of t's blocks. */
+int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
+    size_t cols);
+
+/* Make the rows of w one row: a vector.  Its numbers lie without gaps. */
+void weight_flatten(struct weight *w);
+
+int open_hf(struct model *m, struct model_source *s, struct err *e);
+
+#endif

@@ -1,0 +1,261 @@
+/* The tensors of a model in the order of its files; see tensor_out.h. */
+#include "model/files/tensor_out.h"
+#include "model/config/delta_config.h"
+#include "model/config/experts_config.h"
+#include "model/files/experts_joined.h"
+#include "model/config/family.h"
+#include "model/files/mixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Tensor i of a file: of which block, which of its tensors, and of which
+ * expert. */
+struct tensor_place {
+    size_t block;
+    int t; /* -1: no block's: the embedding, or what follows blocks */
+    size_t expert;
+    size_t after; /* index among the tensors that follow the blocks */
+};
+
+/* How many tensors of a file begin with tensor t of a block of shape b: 0, 1,
+ * or one for each expert. */
+static size_t
+stored_count(const struct config *c, const struct block_shape *b, int t,
+    int gguf)
+{
+    size_t rows, cols;
+
+    if (block_tensor_name(c, t) == NULL || block_stored(c, t).first != t)
+        return 0;
+    block_dims(c, t, b, &rows, &cols);
+    if (joined_is(c, t) && !gguf)
+        return rows > 0 && joined_count(c, t) > 0;
+    return rows == 0 ? 0 : experts_apart(t) && !gguf ? b->experts : 1;
+}
+
+/* Find the place of tensor i >= 1. */
+static struct tensor_place
+find_place(const struct config *c, size_t i, int gguf)
+{
+    size_t at = 1;
+
+    for (size_t k = 0; k < c->L; k++) {
+        const struct block_shape whole = config_whole_block(c, k);
+
+        for (int t = 0; t < W_N; t++) {
+            const size_t n = stored_count(c, &whole, t, gguf);
+
+            if (i < at + n)
+                return (struct tensor_place){ k, t, i - at, 0 };
+            at += n;
+        }
+    }
+    return (struct tensor_place){ 0, -1, 0, i - at };
+}
+
+static size_t
+count_tensors(const struct config *c, int gguf)
+{
+    size_t n = 2 + !c->tied;
+
+    for (size_t k = 0; k < c->L; k++) {
+        const struct block_shape whole = config_whole_block(c, k);
+
+        for (int t = 0; t < W_N; t++)
+            n += stored_count(c, &whole, t, gguf);
+    }
+    return n;
+}
+
+size_t
+model_ntensors(const struct model *m)
+{
+    return count_tensors(&m->c, 0);
+}
+
+size_t
+model_ntensors_gguf(const struct model *m)
+{
+    return count_tensors(&m->c, 1);
+}
+
+/* The number to subtract from a tensor's values because readers add `add` to
+ * them.  0 if the block does not have the tensor and padding is written for
+ * it. */
+static float
+part_less(const struct tensor_out *p, float add)
+{
+    return p->w->rows > 0 ? add - p->w->add : 0.0f;
+}
+
+/* Set the members of *p that are the same in a GGUF and a Hugging Face folder,
+ * for the stored tensor of a block at the place `at`. */
+static void
+block_tensor(const struct model *m, const struct tensor_place *at,
+    struct tensor_out *p)
+{
+    const struct block_shape whole = config_whole_block(&m->c, at->block);
+    const struct stored_rows s = block_stored(&m->c, at->t);
+    const struct block *b = &m->block[at->block];
+    size_t rows;
+
+    p->w = &b->w[at->t];
+    p->parts = (size_t)s.n;
+    p->group = at->block;
+    p->matrix = at->t;
+    p->ndim = block_is_vector(at->t) ? 1 : 2;
+    p->two_of_four = strcmp(m->c.sparse, "2:4") == 0;
+    for (int i = at->t; i < at->t + s.n; i++) {
+        block_dims(&m->c, i, &whole, &rows, &p->shape[1]);
+        p->shape[0] += rows;
+        p->two_of_four &= b->sparse >> i & 1;
+    }
+}
+
+/* Set the members of *p for a tensor outside of blocks: 0 the embedding, 1 the
+ * final norm, 2 the head. */
+static void
+other_tensor(const struct model *m, size_t i, struct tensor_out *p)
+{
+    p->parts = 1;
+    p->w = i == 0 ? &m->embed : i == 1 ? &m->norm : &m->head;
+    p->group = m->c.L + i;
+    p->matrix = i == 0 ? MATRIX_EMBED : MATRIX_HEAD;
+    p->ndim = i == 1 ? 1 : 2;
+    p->shape[0] = p->w->rows;
+    p->shape[1] = p->w->cols;
+}
+
+/* Point p to the part of its weight that is one expert's. */
+static void
+one_expert(const struct model *m, size_t expert, struct tensor_out *p)
+{
+    p->shape[0] /= m->block[p->group].experts;
+    p->slice = *p->w;
+    if (p->w->data != NULL)
+        p->slice = weight_slice(p->w, expert * p->shape[0], p->shape[0]);
+    p->slice.rows = p->shape[0];
+    p->w = &p->slice;
+}
+
+/* Set what of *p is special to a tensor of the gated delta rule. */
+static void
+delta_tensor(const struct model *m, int t, int gguf, struct tensor_out *p)
+{
+    const struct delta_shape *s = &m->c.delta;
+
+    if (s->values > s->keys && s->tiled != gguf)
+        p->order = &m->c;
+    p->minus_exp = gguf && t == W_DELTA_LOG;
+    if (t != W_DELTA_CONV)
+        return;
+    p->slice = *p->w;
+    p->slice.rows = p->shape[1] / s->conv;
+    p->slice.cols = s->conv;
+    p->slice.stride = p->w->stride / p->slice.rows;
+    p->w = &p->slice;
+    p->ndim = gguf ? 2 : 3;
+    p->shape[0] = p->slice.rows;
+    p->shape[1] = gguf ? s->conv : 1;
+    p->shape[2] = s->conv;
+}
+
+/* Make p the tensor that has tensor t of all experts; name [size]: the end of
+ * its name. */
+static void
+join_experts(const struct model *m, int t, char *name, size_t size,
+    struct tensor_out *p)
+{
+    const size_t E = m->block[p->group].experts;
+    const int bias = block_is_bias(t);
+
+    snprintf(name, size, "%s", joined_name(t));
+    p->joined = joined_count(&m->c, t);
+    p->ndim = joined_shape(t, E, bias ? 1 : p->shape[1],
+        bias ? p->shape[1] : p->shape[0] / E, p->shape);
+}
+
+void
+model_tensor(const struct model *m, size_t i, struct tensor_out *p)
+{
+    static const char *const other[] = { "model.embed_tokens.weight",
+        "model.norm.weight", "lm_head.weight" };
+    const struct tensor_place at =
+        i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 0);
+
+    memset(p, 0, sizeof *p);
+    if (at.t >= 0) {
+        const struct block_shape b = block_shape(&m->block[at.block]);
+        const int n =
+            snprintf(p->name, sizeof p->name, "model.layers.%zu.", at.block);
+
+        block_tensor(m, &at, p);
+        experts_name(&m->c, &b, at.t, at.expert, p->name + n,
+            sizeof p->name - (size_t)n);
+        if (joined_is(&m->c, at.t))
+            join_experts(m, at.t, p->name + n, sizeof p->name - (size_t)n, p);
+        else if (experts_apart(at.t))
+            one_expert(m, at.expert, p);
+        p->less = part_less(p, family_norm_add(&m->c, at.t));
+        if (block_is_delta(at.t))
+            delta_tensor(m, at.t, 0, p);
+    } else {
+        const size_t k = i == 0 ? 0 : 1 + at.after;
+
+        other_tensor(m, k, p);
+        snprintf(p->name, sizeof p->name, "%s", other[k]);
+        if (k == 1)
+            p->less = part_less(p, family_norm_add(&m->c, -1));
+    }
+    if (p->ndim == 1)
+        p->shape[0] = p->shape[1];
+}
+
+/* Make the shape that of one tensor of all experts. */
+static void
+all_experts(const struct model *m, struct tensor_out *p)
+{
+    const size_t E = m->block[p->group].experts;
+
+    p->ndim = 3;
+    p->shape[2] = p->shape[1];
+    p->shape[1] = p->shape[0] / E;
+    p->shape[0] = E;
+}
+
+void
+model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
+{
+    static const char *const other[] = { "token_embd.weight",
+        "output_norm.weight", "output.weight" };
+    const int permuted = family_of(&m->c)->permuted;
+    const struct tensor_place at =
+        i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 1);
+
+    memset(p, 0, sizeof *p);
+    if (at.t >= 0) {
+        const struct block_shape b = block_shape(&m->block[at.block]);
+        const int n = snprintf(p->name, sizeof p->name, "blk.%zu.", at.block);
+
+        block_tensor(m, &at, p);
+        experts_name_gguf(&m->c, &b, at.t, p->name + n,
+            sizeof p->name - (size_t)n);
+        p->perm = !permuted ? 0
+            : at.t == W_Q   ? b.groups * (m->c.H / m->c.KV)
+            : at.t == W_K   ? b.groups
+                            : 0;
+        if (experts_apart(at.t))
+            all_experts(m, p);
+        if (block_is_delta(at.t))
+            delta_tensor(m, at.t, 1, p);
+    } else {
+        const size_t k = i == 0 ? 0 : 1 + at.after;
+
+        other_tensor(m, k, p);
+        snprintf(p->name, sizeof p->name, "%s", other[k]);
+    }
+    p->less = part_less(p, 0.0f);
+    if (p->ndim == 1)
+        p->shape[0] = p->shape[1];
+}

@@ -1,0 +1,397 @@
+/* The gated delta rule in a block's backward pass; see delta_block.h. */
+#include "model/pass/delta_block.h"
+#include "base/profile.h"
+#include "kern/kern.h"
+#include "model/config/delta_config.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* Tokens whose states are computed again together. */
+enum { AGAIN = 16 };
+
+/* Floats of a state's DELTA_COLS columns. */
+static size_t
+part_floats(const struct delta_shape *s)
+{
+    return s->dk * DELTA_COLS;
+}
+
+static size_t
+again_parts(size_t T)
+{
+    return (T + AGAIN - 1) / AGAIN;
+}
+
+void
+delta_lay_grads(struct delta_grads *g, const struct config *c, size_t rows,
+    size_t tokens, size_t T, size_t threads, struct arena *a)
+{
+    const struct delta_shape *s = &c->delta;
+    const size_t part = part_floats(s);
+    const size_t kept = AGAIN + 2 + again_parts(T);
+
+    if (!config_has_delta(c))
+        return;
+    g->dmix = arena_alloc(a, rows * delta_mixed(c), sizeof(float));
+    g->drate = arena_alloc(a, rows * 2 * s->values, sizeof(float));
+    g->dlog = arena_alloc(a, rows * s->values, sizeof(float));
+    g->dnorm = arena_alloc(a, rows * s->values * s->dv, sizeof(float));
+    g->rstd = arena_alloc(a, tokens * s->values, sizeof(float));
+    g->room = arena_alloc(a, threads, sizeof *g->room);
+    for (size_t i = 0; i < threads; i++) {
+        float *room = arena_alloc(a,
+            kept * part + AGAIN * DELTA_COLS + 2 * delta_mixed(c),
+            sizeof(float));
+
+        if (g->room != NULL)
+            g->room[i] = room;
+    }
+}
+
+/* ---- outputs ---- */
+
+/* From the gradient of the gated outputs compute the gradients of z and of the
+ * rule's outputs; compute the gated outputs again. */
+static void
+do_doutput(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct delta_weights *w = &u->f->delta;
+    const struct delta_shape *s = w->s;
+    const size_t n = s->values * s->dv;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = b * u->c.Tp + t;
+        const float *z = u->a.qkv + at * u->qkv + w->C, *o = u->a.att + at * n;
+        float *y = u->f->gated + at * n, *dy = u->g->datt + at * n;
+        float *dn = u->g->delta.dnorm + at * n;
+        float *rstd = u->g->delta.rstd + (b * u->r->T + t) * s->values;
+
+        if (!row_live(u->r, b, t)) {
+            memset(y, 0, n * sizeof *y);
+            continue;
+        }
+        for (size_t h = 0; h < s->values; h++)
+            kern.rmsnorm(y + h * s->dv, o + h * s->dv, w->norm, s->dv, w->eps);
+        kern.silu_mul_bwd(u->g->dqkv + at * u->qkv + w->C, dn, dy, z, y, n);
+        for (size_t h = 0; h < s->values; h++)
+            rstd[h] = kern.rmsnorm_bwd(dy + h * s->dv, dn + h * s->dv,
+                o + h * s->dv, w->norm, s->dv, w->eps, NULL);
+        kern.silu_mul(y, z, y, n);
+    }
+}
+
+/* ---- the rule ---- */
+
+/* Columns col..col+cols-1 of a value head's state, and a text of n tokens that
+ * begins at row `row` of the padded arrays. */
+struct delta_part {
+    size_t row, n;
+    size_t head, col, cols;
+};
+
+/* Copy the columns of part p from `from` [dv] (v, or the gradient of o, of one
+ * token and head) to `to` [DELTA_COLS], and set the rest of `to` to zero. */
+static void
+take_columns(const struct delta_part *p, const float *from, float *to)
+{
+    memset(to, 0, DELTA_COLS * sizeof *to);
+    memcpy(to, from + p->col, p->cols * sizeof *to);
+}
+
+/* From `from`, the state before token t of a text, compute `to`, the state
+ * after it. */
+static void
+step_state(const struct run *u, const struct delta_part *p, size_t t,
+    const float *from, float *to, float *r)
+{
+    const struct delta_weights *w = &u->f->delta;
+    const struct delta_shape *s = w->s;
+    const float *mix = u->f->mix + (p->row + t) * w->C;
+    const float *rate = u->f->rate + (p->row + t) * 2 * s->values + p->head;
+    const float *k = mix + (s->keys + delta_key(s, p->head)) * s->dk;
+    float v[DELTA_COLS];
+
+    take_columns(p, mix + 2 * s->keys * s->dk + p->head * s->dv, v);
+    kern.delta(to, from, s->dk, NULL, k, v, rate[0], rate[s->values], r, NULL);
+}
+
+/* Run the rule backward through token t, from the state `from` before it. */
+static void
+step_back(const struct run *u, const struct delta_part *p, size_t t,
+    const float *from, const float *r, float *ds)
+{
+    const struct delta_weights *w = &u->f->delta;
+    const struct delta_shape *s = w->s;
+    const size_t row = p->row + t, key = delta_key(s, p->head) * s->dk;
+    const float *mix = u->f->mix + row * w->C;
+    const float *rate = u->f->rate + row * 2 * s->values + p->head;
+    float *dmix = u->g->delta.dmix + row * w->C;
+    float *drate = u->g->delta.drate + row * 2 * s->values + p->head;
+    float *to = dmix + 2 * s->keys * s->dk + p->head * s->dv + p->col;
+    float dout[DELTA_COLS], dv[DELTA_COLS], add[2] = { 0 };
+
+    take_columns(p, u->g->datt + (row * s->values + p->head) * s->dv, dout);
+    kern.delta_bwd(ds, from, s->dk, mix + key, mix + s->keys * s->dk + key, r,
+        rate[0], rate[s->values], dout, dmix + key,
+        dmix + s->keys * s->dk + key, dv, add);
+    memcpy(to, dv, p->cols * sizeof *dv);
+    drate[0] += add[0];
+    drate[s->values] += add[1];
+}
+
+/* Run the rule backward over some columns of a head's state.  The state before
+ * every AGAIN-th token is kept; the states between are computed again. */
+static void
+part_back(const struct run *u, const struct delta_part *p, float *room)
+{
+    const size_t size = part_floats(u->f->delta.s), parts = again_parts(p->n);
+    float *ds = room, *again = ds + size, *kept = again + (AGAIN + 1) * size;
+    float *r = kept + again_parts(u->r->T) * size;
+
+    memset(ds, 0, size * sizeof *ds);
+    memset(again, 0, size * sizeof *ds);
+    for (size_t t = 0; t < p->n; t++) {
+        if (t % AGAIN == 0)
+            memcpy(kept + t / AGAIN * size, again, size * sizeof *ds);
+        if (t / AGAIN + 1 < parts)
+            step_state(u, p, t, again, again, r);
+    }
+    for (size_t i = parts; i-- > 0;) {
+        const size_t t0 = i * AGAIN;
+        const size_t n = p->n - t0 < AGAIN ? p->n - t0 : AGAIN;
+
+        memcpy(again, kept + i * size, size * sizeof *ds);
+        for (size_t t = 0; t < n; t++)
+            step_state(u, p, t0 + t, again + t * size, again + (t + 1) * size,
+                r + t * DELTA_COLS);
+        for (size_t t = n; t-- > 0;)
+            step_back(u, p, t0 + t, again + t * size, r + t * DELTA_COLS, ds);
+    }
+}
+
+/* Run the rule backward over a text for the value heads that use key head
+ * `key`, in ascending order. */
+static void
+text_back(const struct run *u, size_t row, size_t n, size_t key, float *room)
+{
+    const struct delta_shape *s = u->f->delta.s;
+
+    for (size_t h = 0; h < s->values; h++)
+        for (size_t c = 0; delta_key(s, h) == key && c < s->dv;
+             c += DELTA_COLS) {
+            const struct delta_part p = { row, n, h, c,
+                s->dv - c < DELTA_COLS ? s->dv - c : DELTA_COLS };
+
+            part_back(u, &p, room);
+        }
+}
+
+static void
+key_back(void *ctx, size_t task, size_t worker)
+{
+    struct run *u = ctx;
+    const size_t keys = u->f->delta.s->keys;
+    const size_t b = task / keys, T = u->r->T;
+    size_t n;
+
+    for (size_t t = 0; t < T; t += n) {
+        const uint32_t *first = u->r->first + b * T + t;
+
+        for (n = 1; t + n < T && first[n] == first[0]; n++)
+            ;
+        if (row_live(u->r, b, t))
+            text_back(u, b * u->c.Tp + t, n, task % keys,
+                u->g->delta.room[worker]);
+    }
+}
+
+/* ---- inputs ---- */
+
+/* Backward through the division of q or k by its length: dy -= (dy . u) u with
+ * u = x / |x|, then dy /= |x|.  x: the vector before the division; y: after
+ * it. */
+static void
+through_length(const float *x, const float *y, float *dy, size_t n, int query)
+{
+    const double square = kern.sumsq(x, n) + DELTA_EPS;
+    const double by = query ? 1.0 / sqrt((double)n) : 1.0;
+    const double dot = kern.dot(dy, y, n);
+
+    kern.scale(dy, (float)(by / sqrt(square)), n);
+    kern.axpy(dy, (float)(-dot / square), x, n);
+}
+
+/* The gradients at a and b of a token, and for W_DELTA_LOG. */
+static void
+through_rates(const struct run *u, size_t at, const float *raw, float *draw)
+{
+    const struct delta_weights *w = &u->f->delta;
+    const size_t n = w->s->values, skip = w->C + n * w->s->dv;
+    const float *rate = u->f->rate + at * 2 * n;
+    const float *drate = u->g->delta.drate + at * 2 * n;
+
+    for (size_t h = 0; h < n; h++) {
+        const double x = raw[skip + n + h] + w->dt[h], A = exp(w->log[h]);
+        const double soft = delta_softplus(x);
+        const double dg = (double)drate[h] * rate[h], beta = rate[n + h];
+
+        draw[skip + h] = (float)(drate[n + h] * beta * (1.0 - beta));
+        draw[skip + n + h] = (float)(-dg * A / (1.0 + exp(-x)));
+        u->g->delta.dlog[at * n + h] = (float)(-dg * A * soft);
+    }
+}
+
+/* From the gradients of mix and rate compute the gradients of the convolution,
+ * b and a. */
+static void
+do_dmix(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct delta_weights *w = &u->f->delta;
+    const struct delta_shape *s = w->s;
+    const size_t last = s->dk;
+    float *x = u->g->delta.room[worker], *act = x + w->C;
+
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = b * u->c.Tp + t;
+        const float *mix = u->f->mix + at * w->C;
+        float *dmix = u->g->delta.dmix + at * w->C;
+
+        if (!row_live(u->r, b, t)) {
+            memset(u->g->dqkv + at * u->qkv, 0, u->qkv * sizeof *x);
+            continue;
+        }
+        delta_convolve_at(u, b, t, x);
+        kern.silu_mul(act, x, w->ones, w->C);
+        for (size_t h = 0; h < 2 * s->keys; h++)
+            through_length(act + h * last, mix + h * last, dmix + h * last,
+                last, h < s->keys);
+        kern.silu_mul_bwd(dmix, act, dmix, x, w->ones, w->C);
+        through_rates(u, at, u->a.qkv + at * u->qkv, u->g->dqkv + at * u->qkv);
+    }
+}
+
+/* Are token t of row b and the token `ahead` tokens later in the same text? */
+static int
+text_reaches(const struct run *u, size_t b, size_t t, size_t ahead)
+{
+    const uint32_t *first = u->r->first + b * u->r->T + t;
+
+    return t + ahead < u->r->T && first[ahead] == first[0];
+}
+
+/* The gradient at the products that the convolution reads. */
+static void
+do_dconv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+{
+    const struct delta_weights *w = &u->f->delta;
+    const size_t conv = w->s->conv;
+
+    (void)worker;
+    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
+        const size_t at = b * u->c.Tp + t;
+        float *to = u->g->dqkv + at * u->qkv;
+
+        if (!row_live(u->r, b, t))
+            continue;
+        memset(to, 0, w->C * sizeof *to);
+        for (size_t k = 0; k < conv && text_reaches(u, b, t, k); k++)
+            kern.axmul(to, 1.0f, u->g->delta.dmix + (at + k) * w->C,
+                w->taps + (conv - 1 - k) * w->C, w->C);
+    }
+}
+
+void
+delta_block_backward(struct run *u)
+{
+    const size_t chunks = u->c.tile / CHUNK, rows = u->r->B * u->c.Tp;
+    const struct delta_shape *s = &u->f->m->c.delta;
+    const size_t C = delta_mixed(&u->f->m->c), n = s->values * s->dv;
+    const struct stage out = { do_doutput, chunks, "backward gated norm", 0,
+        6 * n };
+    const struct stage mix = { do_dmix, chunks, "backward rates", 0, 4 * C };
+    const struct stage conv = { do_dconv, chunks, "backward convolution", 0,
+        (s->conv + 1) * C };
+    const double begin = profile_begin();
+
+    assert(u->f->stem == NULL);
+    delta_block_mix(u);
+    run_stages(u, &out, 1);
+    memset(u->g->delta.dmix, 0, rows * C * sizeof(float));
+    memset(u->g->delta.drate, 0, rows * 2 * s->values * sizeof(float));
+    pool_run(u->f->pool, u->r->B * s->keys, key_back, u);
+    profile_end("backward delta rule", begin, 24.0 * (double)(rows * n * s->dk),
+        0.0);
+    run_stages(u, &mix, 1);
+    run_stages(u, &conv, 1);
+}
+
+/* ---- weights ---- */
+
+void
+delta_vectors(const struct run *u,
+    void (*add)(void *ctx, int t, struct vec_grad how), void *ctx)
+{
+    const struct delta_weights *w = &u->f->delta;
+    const struct delta_shape *s = w->s;
+    const struct delta_grads *g = &u->g->delta;
+    const size_t n = s->values * s->dv;
+
+    add(ctx, W_DELTA_DT,
+        (struct vec_grad){ .heads = 1,
+            .x = u->g->dqkv,
+            .dy = u->g->dqkv + w->C + n + s->values,
+            .lddy = u->qkv });
+    add(ctx, W_DELTA_LOG,
+        (struct vec_grad){ .heads = 1,
+            .x = g->dlog,
+            .dy = g->dlog,
+            .lddy = s->values });
+    add(ctx, W_DELTA_NORM,
+        (struct vec_grad){ .heads = s->values,
+            .rstd = g->rstd,
+            .ldr = s->values,
+            .x = u->a.att,
+            .x_rows = u->c.Tp,
+            .ldx = n,
+            .dy = g->dnorm,
+            .lddy = n });
+}
+
+/* Add the gradient of the taps of some channels, one row of the batch after
+ * another. */
+static void
+tap_task(void *ctx, size_t task, size_t worker)
+{
+    const struct run *u = ctx;
+    const struct delta_weights *w = &u->f->delta;
+    const size_t conv = w->s->conv, c0 = task * VEC_COLS;
+    const size_t n = w->C - c0 < VEC_COLS ? w->C - c0 : VEC_COLS;
+    float *g = u->g->group->g + u->g->group->at[W_DELTA_CONV] + c0 * conv;
+    float sum[VEC_COLS];
+
+    (void)worker;
+    for (size_t b = 0; b < u->r->B; b++)
+        for (size_t k = 0; k < conv; k++) { /* x: k tokens before dy */
+            const float *x = u->a.qkv + b * u->c.Tp * u->qkv + c0;
+            const float *dy = u->g->delta.dmix + b * u->c.Tp * w->C + c0;
+
+            memset(sum, 0, sizeof sum);
+            for (size_t t = 0; t + k < u->r->T; t++)
+                if (row_live(u->r, b, t) && text_reaches(u, b, t, k))
+                    kern.axmul(sum, 1.0f, x + t * u->qkv, dy + (t + k) * w->C,
+                        n);
+            for (size_t i = 0; i < n; i++)
+                g[i * conv + conv - 1 - k] += sum[i];
+        }
+}
+
+void
+delta_conv_grad(struct run *u)
+{
+    if (!u->g->frozen)
+        pool_run(u->f->pool, (u->f->delta.C + VEC_COLS - 1) / VEC_COLS,
+            tap_task, u);
+}

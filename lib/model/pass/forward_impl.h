@@ -1,0 +1,153 @@
+/*
+ * Work space of the forward and backward passes.
+ *
+ * Arrays that enter or leave a matrix product are padded: each sequence has Tp
+ * rows, a multiple of the tile; rows past T and rows of padding tokens are
+ * zero.  The residual stream (x, x2, y and their gradients) is [B,T,d], as
+ * callers see it.
+ *
+ * A pass is a list of stages.  Except in attention, each tile of rows goes
+ * through the stages on its own.  If there are enough tiles, run_stages gives
+ * whole tiles to threads; else it gives them the parts of one stage after
+ * another.  Either way the same products of the same shapes are formed.
+ */
+#ifndef MODEL_FORWARD_IMPL_H
+#define MODEL_FORWARD_IMPL_H
+
+#include "base/mem.h"
+#include "model/pass/delta.h"
+#include "model/pass/experts.h"
+#include "model/config/family.h"
+#include "model/pass/forward.h"
+#include "model/pass/mla.h"
+
+enum { CHUNK = 32 }; /* rows of an elementwise part */
+
+/* The tiles that sequences of T tokens are cut into. */
+struct cut {
+    size_t tile; /* rows, a multiple of ATTN_TILE */
+    size_t n;    /* tiles a sequence */
+    size_t Tp;   /* n * tile */
+};
+struct cut cut_of(size_t T);
+
+/* Activations of a block, for B sequences. */
+struct acts {
+    float *qkv;       /* [B,Tp,raw_width] q, k (both rotated), v, gates of the
+                       * outputs, or the products of the gated delta rule; here
+                       * H, KV, mlp are the block's */
+    float *raw;       /* [B,Tp,(H+KV)D] q, k before their norms, for the
+                       * backward pass; NULL: forward only, or no such norms */
+    float *att;       /* [B,Tp,att_width] outputs of heads, before gates */
+    float *o, *down;  /* [B,Tp,d] outputs of o and down before the norms that
+                       * follow them, for the backward pass; NULL: forward only,
+                       * or no such norms */
+    float *route;     /* [B,Tp,E] logits of the router, for the backward pass;
+                       * NULL: forward only, or no experts */
+    float *lse;       /* [B,H,Tp] log-sum-exps of scores */
+    float *latent;    /* [B,Tp,mla_latent] latents before their norms, for the
+                       * backward pass; NULL: forward only, or there are none */
+    float *x2;        /* [B,T,d] residual stream after attention */
+    float *gate, *up; /* [B,Tp,mlp] */
+    float *low;       /* [B,Tp,low_width] scale A x of the block's adapters
+                       * (adapter.h): in each row those of one matrix after
+                       * another; NULL: no adapters */
+};
+
+struct fwd {
+    const struct model *m;
+    struct pool *pool;
+    size_t B, T; /* capacity */
+    struct arena arena;
+    float *cs, *cs_local; /* [T,rotary] angles; cs_local may be cs */
+    float *cs_piece; /* [B,T,rotary] angles of each token in blocks without a
+                      * window; NULL: no piece is so long that its angles differ
+                      * from cs */
+    const struct family *family;
+    float embed_scale;  /* factor of the embedding's rows */
+    float logit_factor; /* factor of the final norm's weight in `norm`, so that
+                         * final states give the logits by the head alone */
+    uint32_t *first;    /* [B,T] as in struct rows, cut to the window */
+    const uint32_t *stem, *nstem;                       /* fwd_stems */
+    void (*tap)(void *ctx, const struct fwd_tapped *t); /* fwd_tap */
+    void *tap_ctx;
+    void (*routed)(void *ctx, const struct fwd_routed *t); /* fwd_tap_experts */
+    void *routed_ctx;
+    void (*sum)(void *ctx, float *x, size_t n); /* fwd_sum */
+    void *sum_ctx;
+    size_t rank, ranks; /* as fwd_context sets them; ranks = 1: this process has
+                         * all tiles */
+    void (*gather)(void *ctx, float *x, const size_t *at);
+    void *gather_ctx;
+    float *context; /* [Tp,2KV*D] keys and values of one row of the batch */
+    size_t context_bytes;
+    size_t *context_at;             /* [ranks+1] */
+    uint32_t *cut_stem, *cut_nstem; /* [B,T] cut to the window */
+    float *xn;                      /* [B,Tp,d] normed rows */
+    float *out;                     /* [B,Tp,d] output of o, then of down */
+    float *act;                     /* [B,Tp,mlp] */
+    struct acts a;                  /* x2 is set by each call; without FWD_ACTS
+                                     * all other pointers are NULL */
+    float *gated; /* [B,Tp,att_width] outputs of heads after gates; NULL: no
+                   * block has gates */
+    struct mla_room mla; /* [B,Tp] rows */
+    float *mix, *rate;   /* [B,Tp,C], [B,Tp,2*values] of the gated delta rule */
+    struct delta_weights delta; /* of the block that is run */
+    struct experts experts;
+    size_t *expert_row, *expert_seq; /* [B*T], [B+1] for struct expert_rows */
+    const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: no such
+                        * vector */
+    const float *norm; /* the final norm's weight in fp32, times logit_factor */
+    float **wide;      /* [threads] room for wide_n widened weights */
+    size_t wide_n;
+    float **scratch; /* [threads] scratch of attention */
+    /* head.c */
+    float **logits;  /* [threads] HEAD_TILE x HEAD_SLICE */
+    float *hpad;     /* [HEAD_TILE,d] the last rows, padded with zeros */
+    void *stat;      /* [V/HEAD_SLICE,HEAD_ROWS] each row's sums over a slice */
+    float *target_z; /* [2,HEAD_ROWS] logits of the targets: of this model, of
+                      * the base */
+    int forget;      /* 1: drop the head's pages after reading
+                      * (fwd_forget_head) */
+};
+
+/* parts: what to allocate.
+ *   FWD_ACTS: the arrays of a; without it the caller has its own.
+ *   FWD_HEAD: what head.c needs.
+ *   FWD_TRAIN: what the backward pass through experts needs. */
+enum { FWD_ACTS = 1, FWD_HEAD = 2, FWD_TRAIN = 4 };
+struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
+    size_t T, int parts);
+/* Copy the vectors again, as training may have changed them; for the start of a
+ * pass. */
+void fill_vectors(struct fwd *f);
+/* Get ready to run block i: fetch its weights and set its vectors in f->vec. */
+void block_now(struct fwd *f, size_t i);
+
+int row_live(const struct rows *r, size_t b, size_t t);
+/* The number of rows of a tile of n up to its last token; 0: all are
+ * padding. */
+size_t tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
+
+/* query_heads: query heads of a block of `groups` KV groups.  qkv_width:
+ * numbers in a token's q, k, v and gates there. */
+size_t query_heads(const struct config *c, size_t groups);
+size_t qkv_width(const struct config *c, size_t groups);
+/* raw_width, att_width: numbers that a token has in the arrays qkv and att of
+ * struct acts, in a block of shape b with attention or the gated delta rule; b
+ * NULL: in the widest block of a model. */
+size_t raw_width(const struct config *c, const struct block_shape *b);
+size_t att_width(const struct config *c, const struct block_shape *b);
+
+/* has_qk_norm: do the blocks have norms of Q and K?  has_post_norm: do they
+ * have norms of the outputs of attention and MLP? */
+int has_qk_norm(const struct config *c);
+int has_post_norm(const struct config *c);
+/* Do the outputs of o and down pass a norm or a factor before they are added to
+ * the residual stream, so that their gradients are not the stream's? */
+int has_added(const struct config *c);
+/* The scale of the scores of attention, as in struct attn. */
+float attn_scale(const struct config *c);
+/* A factor of a configuration, in which 0 means 1. */
+float factor_of(double x);
+#endif
