@@ -312,6 +312,7 @@ check-long: all $(UNIT) $(REPLAY)
 	else echo 'SKIP clang: not found'; fi
 
 $(BUILD)/fuzz/replay-request $(BUILD)/fuzz/fuzz-request: $(BUILD)/serve/serve.a
+$(BUILD)/fuzz/replay-shard $(BUILD)/fuzz/fuzz-shard: $(BUILD)/shard/shard.a
 $(BUILD)/fuzz/replay-%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o \
     $(BUILD)/stream/stream.a $(LIB)
 	$(call say,LD,$@)

@@ -1,5 +1,6 @@
 /* shard check - verify directories from end to end; see shard-check(1) */
 #include "check.h"
+#include "set_check.h"
 #include "store.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -8,7 +9,6 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/progress.h"
-#include "shard/check.h"
 #include "shard/set.h"
 
 #include <inttypes.h>

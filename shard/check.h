@@ -1,6 +1,6 @@
 /* The command shard check; see shard-check(1). */
-#ifndef SHARD_COMMAND_CHECK_H
-#define SHARD_COMMAND_CHECK_H
+#ifndef SHARD_CHECK_H
+#define SHARD_CHECK_H
 
 int check_main(int argc, char **argv);
 

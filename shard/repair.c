@@ -1,6 +1,7 @@
 /* shard repair - keep what is intact of a directory; see
  * shard-repair(1) */
 #include "repair.h"
+#include "set_repair.h"
 #include "store.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -10,7 +11,6 @@
 #include "cli/die.h"
 #include "cli/out.h"
 #include "shard/dir.h"
-#include "shard/repair.h"
 #include "tok/tok.h"
 
 #include <inttypes.h>

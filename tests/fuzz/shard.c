@@ -2,10 +2,10 @@
  * index, seek table, frame, manifest, or a shard to be repaired. */
 #include "base/dir.h"
 #include "base/io.h"
-#include "shard/check.h"
+#include "shard/set_check.h"
 #include "shard/dir.h"
 #include "shard/index.h"
-#include "shard/repair.h"
+#include "shard/set_repair.h"
 #include "format/seekable.h"
 #include "msg/wire.h"
 #include "fuzz.h"

@@ -2,7 +2,7 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "cli/die.h"
-#include "shard/check.h"
+#include "shard/set_check.h"
 #include "shard/dir.h"
 #include "shard/make.h"
 #include "shard/set.h"

@@ -1,5 +1,5 @@
 /*
- * Saves the intact parts of a damaged shard directory: see repair.h.
+ * Saves the intact parts of a damaged shard directory: see set_repair.h.
  *
  * Only the frames are needed: each has its own checksum and holds whole
  * messages (or a part of one too large for a frame).  Manifest, index and seek
@@ -7,9 +7,9 @@
  * lost frames held.  The messages found are numbered anew and stored as a new
  * stream.
  */
+#include "set_repair.h"
 #include "base/bytes.h"
 #include "base/io.h"
-#include "shard/repair.h"
 #include "shard/make.h"
 #include "shard/dir.h"
 #include "shard/index.h"

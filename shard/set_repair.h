@@ -13,8 +13,8 @@
  * Returns 0, and out is a complete directory; or -1.  A manifest or shard that
  * cannot be read for now (EX_SYS) does not count as damaged.
  */
-#ifndef LIB_SHARD_REPAIR_H
-#define LIB_SHARD_REPAIR_H
+#ifndef SHARD_SET_REPAIR_H
+#define SHARD_SET_REPAIR_H
 
 #include "base/err.h"
 #include "msg/msg.h"

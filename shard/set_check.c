@@ -1,9 +1,9 @@
 /*
- * Checks a shard directory from end to end; see check.h.  One pass over each
+ * Checks a shard directory from end to end; see set_check.h.  One pass over each
  * file compares its hash, checks its messages, and compares the index with the
  * one that a writer would make of them.
  */
-#include "shard/check.h"
+#include "set_check.h"
 #include "shard/set.h"
 #include "shard/dir.h"
 #include "shard/index.h"

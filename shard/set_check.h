@@ -5,8 +5,8 @@
  * accept a directory whose manifest says `open`, that is, not finished.  tick
  * (may be NULL) is called with the number of compressed bytes checked so far.
  */
-#ifndef LIB_SHARD_CHECK_H
-#define LIB_SHARD_CHECK_H
+#ifndef SHARD_SET_CHECK_H
+#define SHARD_SET_CHECK_H
 
 #include "base/err.h"
 
