@@ -212,17 +212,29 @@ show_tokens(const struct many *r)
     progress_at(read + written, extra);
 }
 
+/*
+ * show_tokens for --ask and --harder.  Each further line is taken to cost as
+ * many tokens as those written so far, with what was dropped.
+ */
 static void
-show_progress(const struct many *r)
+show_draws(const struct many *r)
 {
-    char extra[40];
+    const double wanted = (double)r->draws->total, past = r->tokens + r->read;
+    const double kept = r->done - (double)r->draws->had;
+    double open = 0.0, left; /* open: tokens of texts not judged yet */
+    char extra[60];
 
-    if (r->draws == NULL) {
-        show_tokens(r);
-        return;
-    }
-    snprintf(extra, sizeof extra, "%.0f tokens", r->tokens);
-    progress_at(r->done, extra);
+    for (const struct written *t = r->first; t != NULL; t = t->next)
+        open += t->ids.n > 0 ? prompt_length(t) + (double)t->ids.n : 0.0;
+    left = kept > 0.0 ? (wanted - r->done) * past / kept - open : 0.0;
+    progress_total(
+        kept > 0.0 && wanted > 0.0 ? past + open + fmax(left, 0.0) : 0.0);
+    if (wanted > 0.0)
+        snprintf(extra, sizeof extra, "%.0f of %.0f questions", r->done,
+            wanted);
+    else
+        snprintf(extra, sizeof extra, "%.0f questions", r->done);
+    progress_at(past + open, extra);
 }
 
 /* ---- writing ---- */
@@ -300,7 +312,10 @@ write_ended(struct many *r)
     while (!r->enough && r->first != NULL &&
         has_ended(r->first, group_size(r, r->first)))
         finish_group(r, group_size(r, r->first));
-    show_progress(r);
+    if (r->draws != NULL)
+        show_draws(r);
+    else
+        show_tokens(r);
 }
 
 /* ---- the engine ---- */
@@ -413,18 +428,6 @@ drop_rest(struct many *r)
         prompt_free(r->next);
 }
 
-static void
-begin_progress(struct many *r)
-{
-    if (r->draws == NULL) {
-        progress_begin("generating", 0.0, "tokens");
-        return;
-    }
-    progress_begin("generating", (double)r->draws->total, "questions");
-    r->texts = r->done = (double)r->draws->had;
-    progress_from(r->done);
-}
-
 void
 many_run(struct many *r)
 {
@@ -432,7 +435,9 @@ many_run(struct many *r)
     struct written *t;
     size_t longest = 1;
 
-    begin_progress(r);
+    progress_begin("generating", 0.0, "tokens");
+    if (r->draws != NULL)
+        r->texts = r->done = (double)r->draws->had;
     r->next = source_prompt(r);
     if (r->next != NULL)
         how_compare(r->packed, r->pool, r->next->ids.v, r->next->ids.n);

@@ -85,6 +85,16 @@ form='"asked": \{"model": .*"seed": 1, .*\}.*"text": " sure, [0-9]+"'
 equal 'each answer is beside its question, which says how it was made' \
     "$(grep -cE "$form" out)" 5
 
+if has_terminal; then
+    # many questions one by one, so that a line of progress is drawn
+    NO_COLOR=1 TERM=xterm RETORT_KERNELS=ref terminal 'generate run -m chat \
+        --ask -n 20 --temperature 1 -s 1 --count 100 --at-once 1 >many'
+    tr '\r' '\n' <screen | sed "s/$(printf '\033')\\[K//" >lines
+    like 'progress of questions counts tokens, and has time left' \
+        'generating [0-9.]+ (k )?of [0-9.]+ (k )?tokens \([0-9]+ %\), [0-9:]+ left' \
+        lines
+fi
+
 # --- texts that are no questions ---
 status 3 'a model whose texts do not end is refused' ask --count 5 -n 2
 like 'the refusal counts the texts that do not end' \
