@@ -4,12 +4,21 @@
 usage: serve_clients.py openai URL MODEL
        serve_clients.py vllm WHEEL URL MODEL N CONCURRENCY
        serve_clients.py lmeval SAMPLES ITEMS
+       serve_clients.py prompts SAMPLES > PROMPTS
+       serve_clients.py texts SAMPLES TEXTS
+       serve_clients.py record URL FILE
 
 openai: OpenAI's own client (made with openai 3.57.0).
 vllm: the client of `vllm bench serve`, taken out of vllm's wheel (made with
   0.33.0), the modules that it imports and does not use here being stubbed.
 lmeval: compare the samples that lm-eval logged (made with 0.4.13) with what
   evaltask --items wrote: each log probability within 1e-5, relative.
+prompts: the conversations of samples that lm-eval's local-chat-completions
+  logged, as lines for generate run --prompts.
+texts: compare these samples with what generate run wrote: the same texts, and
+  the scores of GSM8K's two filters computed anew from them.
+record: pass requests on to URL, and append each, as a line with path and body,
+  to FILE; prints the address to send them to (tests/golden/serve).
 Prints a line for each check; exit status 1: one failed.
 """
 import sys
@@ -200,12 +209,96 @@ def run_lmeval(samples, items):
           f"{worst:.1e} from evaltask's")
 
 
+def chat_samples(samples):
+    """Logged samples of one filter, by number: conversation and text."""
+    import glob
+    import json
+    rows = []
+    for path in glob.glob(samples + "/**/samples_*.jsonl", recursive=True):
+        rows += [json.loads(line) for line in open(path)]
+    rows.sort(key=lambda s: s["doc_id"])
+    return rows
+
+
+def run_prompts(samples):
+    import json
+    for s in chat_samples(samples):
+        if s["filter"] == "strict-match":
+            said = json.loads(s["arguments"]["gen_args_0"]["arg_0"][0])
+            print(json.dumps({"messages": said}))
+
+
+def gsm8k_score(text, target, kind):
+    """1 if the filter finds the target's number in the text, else 0."""
+    import re
+    if kind == "strict-match":
+        found = re.findall(r"#### (-?[0-9.,]+)", text)[:1]
+    else:
+        found = [a or b for a, b in
+                 re.findall(r"(-?[$0-9.,]{2,})|(-?[0-9]+)", text)][-1:]
+    if not found:
+        return 0
+    plain = [re.sub(r"\.$", "", re.sub(r"[,$]|(?s:.*)#### ", "", x))
+             for x in (found[0], target)]
+    return int(plain[0].lower() == plain[1].lower())
+
+
+def run_texts(samples, texts):
+    import json
+    written = [json.loads(line) for line in open(texts)]
+    rows = chat_samples(samples)
+    alike = wrong = right = 0
+    for s in rows:
+        text = written[s["doc_id"]]["text"]
+        alike += text == s["resps"][0][0]
+        score = gsm8k_score(text, s["target"], s["filter"])
+        wrong += score != s["exact_match"]
+        right += score
+    check(len(rows) > 0 and alike == len(rows),
+          f"lm-eval reads {alike} of {len(rows)} texts as generate run "
+          "writes them")
+    check(wrong == 0, f"lm-eval's scores are those of the texts: {right} of "
+          f"{len(rows)} right")
+
+
+def run_record(url, file):
+    import http.server
+    import json
+    import urllib.request
+
+    class Proxy(http.server.BaseHTTPRequestHandler):
+        def pass_on(self, body):
+            asked = urllib.request.Request(
+                url + self.path, body, {"Content-Type": "application/json"})
+            with urllib.request.urlopen(asked) as r:
+                answer = r.read()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def do_GET(self):
+            self.pass_on(None)
+
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            with open(file, "a") as out:
+                print(json.dumps({"path": self.path,
+                                  "body": json.loads(body)}), file=out)
+            self.pass_on(body)
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Proxy)
+    print(f"http://127.0.0.1:{server.server_port}", flush=True)
+    server.serve_forever()
+
+
 if __name__ == "__main__":
+    runs = {"openai": run_openai, "lmeval": run_lmeval,
+            "prompts": run_prompts, "texts": run_texts, "record": run_record}
     a = sys.argv[2:]
-    if sys.argv[1] == "openai":
-        run_openai(*a)
-    elif sys.argv[1] == "vllm":
+    if sys.argv[1] == "vllm":
         run_vllm(*a[:3], int(a[3]), int(a[4]))
     else:
-        run_lmeval(*a)
+        runs[sys.argv[1]](*a)
     sys.exit(failed > 0)
