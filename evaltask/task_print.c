@@ -1,5 +1,6 @@
 /* The report of tasks; see task_print.h. */
 #include "task_print.h"
+#include "task_prompts.h"
 #include "task_stat.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -9,18 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line of the report is about a task, a group of its items or, if task is
- * NULL, the mean over all tasks. */
+/* A line of the report is about a task, a group of its items, the best or the
+ * median of the `prompts` tasks from `task` on or, if task is NULL, the mean
+ * over all tasks. */
 struct subject {
     const struct task *task;
     size_t group; /* index in task.group; NONE: all items */
+    enum { ALL, BEST, MEDIAN } of;
+    size_t prompts;
+    char *name; /* of the task that has the prompts; else NULL */
 };
 
 static void
 figures_of(const struct eval *e, const struct task *t, size_t nt,
     const struct subject *s, size_t model, struct task_figures *f)
 {
-    if (s->task != NULL)
+    if (s->of == BEST)
+        prompts_best(e, s->task, s->prompts, model, f);
+    else if (s->of == MEDIAN)
+        prompts_median(e, s->task, s->prompts, model, f);
+    else if (s->task != NULL)
         task_figures(e, s->task, s->group, model, f);
     else
         task_means(e, t, nt, model, f);
@@ -37,38 +46,64 @@ subject_difference(const struct task *t, size_t nt, const struct subject *s,
 static const char *
 task_name(const struct subject *s)
 {
+    if (s->name != NULL)
+        return s->name;
     return s->task != NULL ? s->task->name : "(mean)";
 }
 
 static const char *
 group_name(const struct subject *s)
 {
-    return s->group != NONE ? s->task->group.v[s->group] : "(all)";
+    static const char *const of[] = { "(all)", "(best)", "(median)" };
+
+    return s->group != NONE ? s->task->group.v[s->group] : of[s->of];
 }
 
-/* Make an array of *n subjects, which the caller frees: each task, with
- * --per-source followed by its groups if it has several; then, if there are
- * several tasks, the mean. */
+static void
+add_subject(struct subject **s, size_t *n, struct subject one)
+{
+    *s = xgrow_pow2(*s, *n, sizeof(**s));
+    (*s)[(*n)++] = one;
+}
+
+/* Make an array of *n subjects, which free_subjects frees: each task, with
+ * --per-source followed by its groups if it has several; after the prompts of
+ * one task, the best and the median of them; then, if there are several tasks,
+ * the mean. */
 static struct subject *
 subjects(const struct task *t, const struct task_args *a, size_t *n)
 {
     struct subject *s = NULL;
+    size_t first = 0; /* of the prompts of one task */
 
     *n = 0;
-    for (size_t i = 0; i <= a->n; i++) {
+    for (size_t i = 0; i < a->n; i++) {
         const size_t groups =
-            i < a->n && a->per_source && t[i].group.n > 1 ? t[i].group.n : 0;
+            a->per_source && t[i].group.n > 1 ? t[i].group.n : 0;
+        const size_t prompts = prompts_of(&t[first], a->n - first);
 
-        if (i == a->n && a->n == 1)
-            break;
-        s = xgrow_pow2(s, *n, sizeof(*s));
-        s[(*n)++] = (struct subject){ i < a->n ? &t[i] : NULL, NONE };
-        for (size_t g = 0; g < groups; g++) {
-            s = xgrow_pow2(s, *n, sizeof(*s));
-            s[(*n)++] = (struct subject){ &t[i], g };
-        }
+        add_subject(&s, n, (struct subject){ .task = &t[i], .group = NONE });
+        for (size_t g = 0; g < groups; g++)
+            add_subject(&s, n, (struct subject){ .task = &t[i], .group = g });
+        if (i + 1 < first + prompts)
+            continue;
+        for (int of = BEST; prompts > 1 && of <= MEDIAN; of++)
+            add_subject(&s, n,
+                (struct subject){ &t[first], NONE, of, prompts,
+                    prompts_name(&t[first]) });
+        first = i + 1;
     }
+    if (a->n > 1)
+        add_subject(&s, n, (struct subject){ .group = NONE });
     return s;
+}
+
+static void
+free_subjects(struct subject *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(s[i].name);
+    free(s);
 }
 
 static const char *
@@ -97,7 +132,7 @@ static void
 list_score_pairs(const struct eval *e, const struct task *t, size_t nt,
     const struct subject *of, struct sheet *s)
 {
-    for (size_t i = 0; i < e->nj; i++)
+    for (size_t i = 0; of->of == ALL && i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++) {
             const struct estimate m = subject_difference(t, nt, of, i, k);
 
@@ -136,6 +171,13 @@ list_scores(const struct eval *e, const struct task *t,
 
 /* ---- text ---- */
 
+/* Does a table for people name the subject by its group, below its task? */
+static int
+is_inner(const struct subject *s)
+{
+    return s->group != NONE || s->of != ALL;
+}
+
 /* Width of the first column. */
 static int
 name_width(const struct subject *s, size_t n)
@@ -143,9 +185,9 @@ name_width(const struct subject *s, size_t n)
     size_t most = 4;
 
     for (size_t i = 0; i < n; i++) {
-        const char *name =
-            s[i].group != NONE ? group_name(&s[i]) : task_name(&s[i]);
-        const size_t k = strlen(SHOWN(name)) + (s[i].group != NONE ? 2 : 0);
+        const int inner = is_inner(&s[i]);
+        const char *name = inner ? group_name(&s[i]) : task_name(&s[i]);
+        const size_t k = strlen(SHOWN(name)) + (inner ? 2 : 0);
 
         most = k > most ? k : most;
     }
@@ -173,7 +215,7 @@ static void
 text_pairs(const struct eval *e, const struct task *t, size_t nt,
     const struct subject *s, struct buf *b)
 {
-    for (size_t i = 0; i < e->nj; i++)
+    for (size_t i = 0; s->of == ALL && i < e->nj; i++)
         for (size_t k = i + 1; k < e->nj; k++) {
             const struct estimate m = subject_difference(t, nt, s, i, k);
 
@@ -202,7 +244,7 @@ text_lines(const struct eval *e, const struct task *t, size_t nt,
             struct task_figures f;
 
             figures_of(e, t, nt, &s[i], k, &f);
-            if (s[i].group != NONE)
+            if (is_inner(&s[i]))
                 buf_addf(b, "  %-*s", w[0] - 2, SHOWN(group_name(&s[i])));
             else
                 buf_addf(b, "%-*s", w[0], SHOWN(task_name(&s[i])));
@@ -251,7 +293,7 @@ tasks_print(const struct eval *e, const struct task *t,
         text_pairs(e, t, a->n, &s[i], b);
     }
     sheet_close(&sheet);
-    free(s);
+    free_subjects(s, n);
 }
 
 /* ---- the table of all items ---- */
