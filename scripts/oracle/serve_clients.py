@@ -3,7 +3,7 @@
 
 usage: serve_clients.py openai URL MODEL
        serve_clients.py vllm WHEEL URL MODEL N CONCURRENCY
-       serve_clients.py lmeval SAMPLES ITEMS
+       serve_clients.py lmeval SAMPLES ITEMS SCORES
        serve_clients.py prompts SAMPLES > PROMPTS
        serve_clients.py texts SAMPLES TEXTS
        serve_clients.py record URL FILE
@@ -12,7 +12,8 @@ openai: OpenAI's own client (made with openai 3.57.0).
 vllm: the client of `vllm bench serve`, taken out of vllm's wheel (made with
   0.33.0), the modules that it imports and does not use here being stubbed.
 lmeval: compare the samples that lm-eval logged (made with 0.4.13) with what
-  evaltask --items wrote: each log probability within 1e-5, relative.
+  evaltask --items wrote, each log probability within 1e-5, relative; and the
+  best and the median of prompts (tasks NAME_p0, ...) with evaltask's.
 prompts: the conversations of samples that lm-eval's local-chat-completions
   logged, as lines for generate run --prompts.
 texts: compare these samples with what generate run wrote: the same texts, and
@@ -190,16 +191,18 @@ def run_vllm(wheel, url, model, n, concurrency):
                   f"ms, {r['output_throughput']:.1f} tokens/s")
 
 
-def run_lmeval(samples, items):
+def run_lmeval(samples, items, scores):
     import glob
     import json
-    want, n, worst = {}, 0, 0.0
+    import statistics
+    want, right, n, worst = {}, {}, 0, 0.0
     for line in open(items).read().splitlines()[1:]:
         f = line.split("\t")
-        want[f[0], int(f[2]), int(f[5])] = float(f[8])
+        want[f[0].replace("_", "-"), int(f[2]), int(f[5])] = float(f[8])
     for path in glob.glob(samples + "/**/samples_*.jsonl", recursive=True):
         task = path.split("/samples_")[1].split("_2")[0].replace("_", "-")
         for s in map(json.loads, open(path)):
+            right.setdefault(task, []).append(s["acc"])
             for k, r in enumerate(s["resps"]):
                 x = want[task, s["doc_id"], k]
                 worst = max(worst, abs(float(r[0][0]) - x) / abs(x))
@@ -207,6 +210,18 @@ def run_lmeval(samples, items):
     check(n == len(want) and n > 0 and worst <= 1e-5,
           f"lm-eval reads {n} of {len(want)} log probabilities, at most "
           f"{worst:.1e} from evaltask's")
+    lines = [line.split("\t") for line in open(scores)]
+    got = {(f[0], f[1]): float(f[6]) for f in lines
+           if len(f) > 6 and f[1] in ("(best)", "(median)")}
+    for stem in sorted({k[0] for k in got}):
+        acc = [statistics.mean(v) for k, v in right.items()
+               if k.startswith(stem.replace("_", "-") + "-p")]
+        best, middle = max(acc), statistics.median(acc)
+        check(len(acc) > 1 and abs(best - got[stem, "(best)"]) < 1e-6 and
+              abs(middle - got[stem, "(median)"]) < 1e-6,
+              f"{len(acc)} prompts of {stem}: best {best:.3f}, median "
+              f"{middle:.3f} by lm-eval and by evaltask")
+    check(len(got) == 2, "lm-eval has one task of several prompts")
 
 
 def chat_samples(samples):
