@@ -4,7 +4,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "format/json.h"
-#include "model/config/family.h"
+#include "model/config/config_renamed.h"
 #include "model/pass/mla.h"
 #include "model/files/model.h"
 
@@ -101,7 +101,7 @@ shape_from_json(struct shape *s, const json_t *model, struct err *e)
         r = shape_from_sizes(s, j, e);
     } else if (config_from_json(&c, j, &why) < 0) {
         r = err_set(e, why.code, "%s%s", why.msg,
-            family_named(type) != NULL
+            family_named(type) != NULL || renamed_of(model) != NULL
                 ? ""
                 : ": describe the model by a file of sizes without model_type, "
                   "see plan-cluster(1)");

@@ -2,6 +2,7 @@
 """Write lib/model/config/config_attrs.h: the keys of config.json that transformers reads.
 
 Run by hand: scripts/oracle/config_attrs.py > lib/model/config/config_attrs.h
+and: scripts/oracle/config_attrs.py --renamed > lib/model/config/config_renamed_attrs.h
 The rows of a family are the fields of its configuration class, the keys that
 methods of this class take from kwargs, and the attributes that the classes of
 its text model read.  Rows that all families have are written once.  The families
@@ -10,14 +11,18 @@ are those of lib/model/config/family.c.
 import ast, collections, dataclasses, inspect, json, os, re, sys, textwrap
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 import torch, transformers
-from transformers import AutoModelForCausalLM, PreTrainedConfig
+from transformers import AutoModel, AutoModelForCausalLM, PreTrainedConfig
 from transformers.modeling_rope_utils import RotaryEmbeddingConfigMixin
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TYPES = re.findall(r'\.type = "(\w+)"', open(TOP + "/lib/model/config/family.c").read())
+RENAMED = re.findall(r'\.type = "(\w+)",\s*\.is = "(\w+)"', open(TOP + "/lib/model/config/config_renamed.c").read())
 SMALL = dict(num_hidden_layers=2, hidden_size=64, intermediate_size=64, vocab_size=64, pad_token_id=None,
     num_attention_heads=4, num_key_value_heads=4)
+# without these a model cannot be made, or has blocks of another kind
+MADE = dict(ministral=dict(head_dim=16), granitemoehybrid=dict(layer_types=["full_attention"] * 2,
+    num_local_experts=0))
 # read by functions that models share: masking_utils, modeling_rope_utils; transformers 4's base class
 SHARED = dict(is_causal=True, original_max_position_embeddings=None, pruned_heads={}, add_cross_attention=False,
     tie_encoder_decoder=False, tie_word_embeddings=False)
@@ -44,7 +49,8 @@ def taken(cls, names):
 def read_by_model(cls):
     """The attributes of the configuration that the text model's classes read."""
     with torch.device("meta"):
-        m = AutoModelForCausalLM.from_config(cls(**SMALL))
+        kind = AutoModelForCausalLM if cls in AutoModelForCausalLM._model_mapping else AutoModel
+        m = kind.from_config(cls(**SMALL | MADE.get(cls.model_type, {})))
     found = {}
     for k in {k for x in m.modules() for k in type(x).__mro__ if k.__module__ == type(m).__module__}:
         for n in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(k)))):
@@ -68,25 +74,36 @@ def default_rope(cls):
 base = {f.name: f.default for f in dataclasses.fields(PreTrainedConfig)}
 base |= taken(PreTrainedConfig, ["__post_init__"]) | taken(RotaryEmbeddingConfigMixin, ["convert_rope_params_to_dict"])
 base |= SHARED
-rows, aliases = collections.defaultdict(list), collections.defaultdict(list)
-for t in TYPES:
+
+
+def keys_of(t):
+    """The family's own keys with their values, and other names of keys."""
     cls = CONFIG_MAPPING[t]
-    fields = {f.name: f.default for f in dataclasses.fields(cls)}
+    fields = {f.name: f.default for f in dataclasses.fields(cls) if not isinstance(f.default, AttributeError)}
+    gone = {f.name for f in dataclasses.fields(cls)} - set(fields)
     made = cls()
     own = {k: v for k, v in vars(made).items() if not k.startswith("_") and k not in fields}
     own = read_by_model(cls) | own | taken(cls, ["__post_init__", "convert_rope_params_to_dict"]) | fields
     own |= dict(rope_parameters=default_rope(cls))
     theta = cls.default_theta
     own["rope_theta"] = theta["global"] if isinstance(theta, dict) else float(theta)
+    other = {}
     for k, v in cls.attribute_map.items():
         old, new = (k, v) if k not in fields else (v, k)
-        aliases[old, new].append(t)
+        other[old] = new
         own.pop(old, None)
+    return {k: v for k, v in own.items() if not (k in gone or callable(getattr(cls, k, None))
+        or k.startswith("_") or isinstance(v, set)) and (k not in base
+        or (k in fields and k not in vars(PreTrainedConfig)) or v != base[k])}, other
+
+
+rows, aliases = collections.defaultdict(list), collections.defaultdict(list)
+for t in TYPES:
+    own, other = keys_of(t)
+    for k, v in other.items():
+        aliases[k, v].append(t)
     for k, v in own.items():
-        if callable(getattr(cls, k, None)) or k.startswith("_") or isinstance(v, set):
-            continue
-        if k not in base or (k in fields and k not in vars(PreTrainedConfig)) or v != base[k]:
-            rows[k, json.dumps(v)].append(t)
+        rows[k, json.dumps(v)].append(t)
 
 
 def mask(types):
@@ -120,6 +137,40 @@ for k, v in base.items():
         rows[k, json.dumps(v)] += rest
 
 
+def renamed():
+    """Keys of the model types in lib/model/config/config_renamed.c, beside those of their families."""
+    print("""/* The keys of config.json that transformers reads in a model type of
+ * config_renamed.c, where they are not those of the type's family:
+ *   values  an object: values of missing keys that differ from the family's
+ *   more    an object: keys that the family lacks, with values of missing keys
+ *   less    a list: keys of the family that the type lacks
+ * Made by scripts/oracle/config_attrs.py --renamed with transformers %s: do
+ * not edit.  Private to config_renamed.c. */
+#ifndef MODEL_CONFIG_RENAMED_ATTRS_H
+#define MODEL_CONFIG_RENAMED_ATTRS_H
+
+/* clang-format off */
+static const struct renamed_attrs {
+    const char *type, *values, *more, *less;
+} renamed_attrs[] = {""" % transformers.__version__)
+    for t, family in RENAMED:
+        own, other = keys_of(t)
+        theirs = {k: json.loads(v) for (k, v), of in rows.items() if family in of}
+        old = {k for (k, _), of in aliases.items() if family in of} - set(other)
+        plain = base | {k: json.loads(v) for (k, v), of in rows.items() if len(of) == len(TYPES)}
+        mine = {k: json.loads(json.dumps(v)) for k, v in (base | own).items() if k != "rope_theta" or v}
+        values = {k: v for k, v in mine.items() if k in theirs and v != theirs[k]}
+        more = {k: v for k, v in mine.items() if k not in theirs and k not in base and k not in other}
+        less = sorted(k for k in ((set(theirs) - set(plain)) | old) - set(mine) - set(other) if "_token_id" not in k)
+        print("    { " + json.dumps(t))
+        for part in values, more, less:
+            text = json.dumps(part, sort_keys=True).replace("Infinity", "null")
+            cut = textwrap.wrap(text, 56, drop_whitespace=False)
+            print("        , " + "\n        ".join(json.dumps(x) for x in cut))
+        print("    },")
+    print("};\n/* clang-format on */\n\n#endif")
+
+
 def main():
     print("""/* The keys of config.json that transformers reads in each family, with its
  * values where a key is missing, as JSON.  families: FAMILY_*; 0: all.
@@ -151,4 +202,4 @@ static const struct config_alias {
 
 
 if __name__ == "__main__":
-    main()
+    renamed() if sys.argv[1:] == ["--renamed"] else main()

@@ -2,7 +2,7 @@
 """Write tests/golden/config/missing.json: how transformers reads config.json.
 
 Run by hand: scripts/oracle/config_missing.py > tests/golden/config/missing.json
-Each family of lib/model/config/family.c has a small configuration:
+Each family of lib/model/config/family.c and each type of config_renamed.c has a small configuration:
   full     its config.json, whose values differ from the defaults of the class
   want     the values that transformers reads; a list has a number for each block
   missing  for a key: the members of `want` that change if the key is missing;
@@ -16,9 +16,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 warnings.simplefilter("ignore")
 import torch, transformers
-from transformers import AutoModelForCausalLM
+from transformers import AutoModel, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-from config_attrs import TYPES, aliases, rows
+from config_attrs import RENAMED, TYPES, aliases, base, keys_of, rows
 
 torch.set_num_threads(1)
 transformers.PreTrainedModel._init_weights = lambda self, module: None
@@ -41,14 +41,30 @@ OWN = {
     "qwen2_moe": dict(use_sliding_window=False), "qwen3_moe": dict(use_sliding_window=False),
     "olmoe": dict(sliding_window=None),
     "deepseek_v2": dict(num_key_value_heads=64, topk_method="group_limited_greedy", num_experts_per_tok=3),
+    "ministral": dict(layer_types=["full_attention", "sliding_attention"] * 2),
+    "granitemoehybrid": dict(num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40,
+        layer_types=["full_attention"] * 4, position_embedding_type="rope"),
+    # sections of RoPE span a head of 128
+    "qwen2_5_vl_text": dict(num_attention_heads=2),
+    "qwen3_vl_text": dict(num_attention_heads=2, head_dim=128),
+    "glm4_moe_lite": dict(num_key_value_heads=64, num_experts_per_tok=3),
+    "youtu": dict(num_key_value_heads=64, head_dim=4),
     "deepseek_v3": dict(num_key_value_heads=128, num_attention_heads=128, num_experts_per_tok=3),
 }
 WITHOUT = {
     "qwen3_moe": {"num_experts_per_tok"}, "olmoe": {"num_experts_per_tok"},
     "qwen3_5_text": {"linear_num_key_heads"},
     "deepseek_v2": {"", "n_group", "topk_group", "num_experts_per_tok", "num_attention_heads", "v_head_dim"},
-    "deepseek_v3": {"v_head_dim"},
+    "deepseek_v3": {"v_head_dim"}, "ministral": {"", "head_dim"},
+    # without these, it has Mamba blocks or experts
+    "granitemoehybrid": {"", "num_local_experts", "layer_types", "position_embedding_type"},
+    "qwen2_5_vl_text": {"num_key_value_heads"}, "qwen3_vl_text": {"num_key_value_heads"},
+    "glm4_moe_lite": {"n_group", "v_head_dim", "num_attention_heads", "num_key_value_heads"},
+    "youtu": {"v_head_dim", "num_attention_heads", "num_key_value_heads", "head_dim", "qk_rope_head_dim"},
 }
+for t, _ in RENAMED:
+    for k, v in (base | keys_of(t)[0]).items():
+        rows[k, json.dumps(v)].append(t)
 IDS = torch.arange(5, 60)[None] % 90
 
 
@@ -59,7 +75,7 @@ def full_config(t):
         if t in of and v in ("true", "false") and n in ("tie_word_embeddings", "norm_topk_prob"):
             j[n] = v != "true"
     for k in {"deepseek_v2": ["norm_topk_prob"], "olmoe": ["head_dim"],
-            "deepseek_v3": ["head_dim"], "ministral3": ["rope_theta"]}.get(t, []):
+            "deepseek_v3": ["head_dim"], "qwen2_5_vl_text": ["head_dim"], "ministral3": ["rope_theta"]}.get(t, []):
         del j[k]
     return dict(model_type=t, **j) | OWN.get(t, {})
 
@@ -67,24 +83,25 @@ def full_config(t):
 def want(j):
     """What retort's struct config has, from transformers' classes."""
     c = CONFIG_MAPPING[j["model_type"]].from_dict(dict(j))
+    text = type(c) not in AutoModelForCausalLM._model_mapping     # a part of a model that sees
     with torch.device("meta"):
-        m = AutoModelForCausalLM.from_config(c)
+        m = (AutoModel if text else AutoModelForCausalLM).from_config(c)
     m.tie_weights()
     g = lambda name, other=0: getattr(c, name, None) if getattr(c, name, None) is not None else other
     types = g("layer_types", ["sliding_attention" if g("sliding_window") else "full_attention"] * c.num_hidden_layers)
     rope, local = c.rope_parameters, {}
     if "full_attention" in rope:
         rope, local = rope["full_attention"], rope["sliding_attention"]
-    layers = m.model.layers
+    layers = (m if text else m.model).layers
     mla = hasattr(c, "kv_lora_rank")
     token = lambda v: v if v is not None and v < c.vocab_size else -1
-    w = dict(V=c.vocab_size, d=c.hidden_size, mlp=c.intermediate_size, L=c.num_hidden_layers,
+    w = dict(V=c.vocab_size, d=c.hidden_size, mlp=g("shared_intermediate_size", c.intermediate_size), L=c.num_hidden_layers,
         H=c.num_attention_heads, KV=c.num_key_value_heads, D=c.qk_head_dim if mla else getattr(layers[-1].self_attn
         if hasattr(layers[-1], "self_attn") else layers[-1].linear_attn, "head_dim", g("head_dim")),
         max_pos=c.max_position_embeddings, window=[g("sliding_window") if x == "sliding_attention" else 0
         for x in types], eps=c.rms_norm_eps, init_range=c.initializer_range, theta=rope["rope_theta"],
-        theta_local=local.get("rope_theta", 0), tied=int(c.tie_word_embeddings), bos=token(c.bos_token_id),
-        eos=token(c.eos_token_id), pad=token(c.pad_token_id), rope_factor=rope.get("factor", 0),
+        theta_local=local.get("rope_theta", 0), tied=int(g("tie_word_embeddings")), bos=token(g("bos_token_id", None)),
+        eos=token(g("eos_token_id", None)), pad=token(g("pad_token_id", None)), rope_factor=rope.get("factor", 0),
         no_rope=[1 - x for x in g("no_rope_layers", [1] * c.num_hidden_layers)],
         rotary=int((c.qk_rope_head_dim if mla else g("head_dim", c.hidden_size // c.num_attention_heads))
             * rope.get("partial_rotary_factor", 1)),
@@ -99,13 +116,14 @@ def want(j):
             shared=g("shared_expert_intermediate_size", g("n_shared_experts") * width),
             dense=[int(not hasattr(x.mlp, "experts")) for x in layers])
     w["params"] = sum(p.numel() for p in m.parameters()) + sum(b.numel() for n, b in m.named_buffers()
-        if "e_score_correction_bias" in n)
+        if "e_score_correction_bias" in n) + (0 if g("tie_word_embeddings") or not text else c.vocab_size * c.hidden_size)
     return w
 
 
 def logits(j, state=None):
     torch.manual_seed(1)
-    m = AutoModelForCausalLM.from_config(CONFIG_MAPPING[j["model_type"]].from_dict(dict(j))).eval()
+    c = CONFIG_MAPPING[j["model_type"]].from_dict(dict(j))
+    m = (AutoModelForCausalLM if type(c) in AutoModelForCausalLM._model_mapping else AutoModel).from_config(c).eval()
     if state is None:
         with torch.no_grad():
             for p in m.parameters():
@@ -113,7 +131,8 @@ def logits(j, state=None):
     else:
         m.load_state_dict(state)
     with torch.no_grad():
-        return m(IDS, use_cache=False).logits, m.state_dict()
+        out = m(IDS, use_cache=False)
+        return getattr(out, "logits", out[0]), m.state_dict()
 
 
 def changes(j, state, ref):
@@ -140,7 +159,7 @@ def others(v):
 def main():
     print('{\n"": "made by scripts/oracle/config_missing.py with transformers %s, torch %s, seed 1"'
         % (transformers.__version__, torch.__version__), end="")
-    for t in sys.argv[1:] or TYPES:
+    for t in sys.argv[1:] or TYPES + [t for t, _ in RENAMED]:
         full = full_config(t)
         base = want(full)
         entry = dict(full=full, want=base, missing={}, changed={})

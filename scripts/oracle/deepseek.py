@@ -1,4 +1,4 @@
-"""Tiny random DeepSeek-V2 and V3, their logits, choices and gradients in double.
+"""Tiny random DeepSeek-V2 and V3, and a GLM that computes as V3, their logits, choices and gradients in double.
 usage: deepseek.py OUTDIR [NAME...]           (tests/golden/experts)
        deepseek.py --sweep OUTDIR build/tests/model/experts
 Writes a folder as models are published and NAME.safetensors with ids, first, logits,
@@ -43,6 +43,10 @@ MODELS = {
     # a GGUF has one mscale
     'deepseek_v3-equal': (*V3, dict(SIZE, n_group=4, topk_group=2, rope_parameters=dict(
         YARN, mscale=0.7))),
+    # the same under another name, which lists the blocks with experts
+    'glm4_moe_lite': ('glm4_moe_lite', 'Glm4MoeLite', dict(
+        {k: v for k, v in SIZE.items() if k != 'first_k_dense_replace'}, n_group=2,
+        topk_group=1, mlp_layer_types=['dense', 'dense', 'sparse'], rope_parameters=YARN)),
 }
 SWEEP = {
     'v2-lora': (*V2, dict(SIZE, rope_parameters=PLAIN)),
@@ -173,7 +177,7 @@ def best_first(part, logits, weights, chosen):
 
 def balance(cfg, chosen, z):
     """the loss of load balance of a row from the choices and logits of all its blocks"""
-    score = z.sigmoid() if cfg.model_type == 'deepseek_v3' else z.softmax(-1)
+    score = z.sigmoid() if cfg.model_type != 'deepseek_v2' else z.softmax(-1)
     often = torch.nn.functional.one_hot(chosen.long(), z.shape[1]).sum(1).double().mean(0)
     mean = (score / score.sum(-1, keepdim=True)).mean(0)
     return z.shape[1] * (often * mean).sum()

@@ -83,6 +83,11 @@ FAMILIES |= {
         ODD, rope_parameters=dict(
             YARN, mscale=1.0, mscale_all_dim=0.5, beta_fast=4.0, beta_slow=0.5,
             llama_4_scaling_beta=0.3))),
+    'seed_oss': ('seed_oss', 'SeedOss', ODD),
+    # some blocks with the window, as layer_types says
+    'ministral': ('ministral', 'Ministral', dict(
+        ODD, num_hidden_layers=3, sliding_window=5, layer_types=[
+            'sliding_attention', 'full_attention', 'sliding_attention'])),
     # blocks with the gated delta rule; 2 of 8 dimensions of a head turn
     'qwen3_5': ('qwen3_5', 'Qwen3_5Text', dict(
         {**ODD, **delta.BLOCKS}, rope_parameters=dict(
@@ -216,13 +221,14 @@ def write_special(o, cfg, p):
 
 def write_gguf(path, cfg, m):
     """the same model as llama.cpp's converter writes it, matrices in BF16.  None
-    for mistral, whose GGUF is llama's: gguf_small.py writes those; nor for models
+    for mistral and ministral, whose GGUF is llama's: gguf_small.py writes those; nor for models
     whose blocks differ, which a GGUF cannot say"""
     if path.endswith(('-cut.gguf', '-sees.gguf')):
         return
     arch = {'qwen3_5_text': 'QWEN35', 'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
             'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
-            'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3'}
+            'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
+            'seed_oss': 'SEED_OSS'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)):
         return
@@ -286,22 +292,29 @@ def within_vision(out, name, weights, meta):
     st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))
 
 
-def golden(out, name):
-    cfg, m = make(name)
+def run(cfg, m):
+    """ids, where pieces begin, logits, and the mean cross-entropy"""
     gen = torch.Generator().manual_seed(SEED + 1)
     ids = torch.randint(0, cfg.vocab_size, (2, 20), generator=gen)
     first, logits, ce, n = torch.zeros(2, 20), torch.zeros(2, 20, cfg.vocab_size), 0, 0
     for b, lens in enumerate(ROWS):
         at = 0
         for k in lens:
-            # frequencies by length keep those of the longest text so far
-            m.model.rotary_emb = type(m.model.rotary_emb)(cfg)
+            if hasattr(m.model, 'rotary_emb'):
+                # frequencies by length keep those of the longest text so far
+                m.model.rotary_emb = type(m.model.rotary_emb)(cfg)
             z = m(ids[b:b + 1, at:at + k]).logits[0]
             logits[b, at:at + k], first[b, at:at + k] = z.detach().float(), at
             ce = ce - torch.log_softmax(z[:-1], -1).gather(
                 1, ids[b, at + 1:at + k, None]).sum()
             at, n = at + k, n + k - 1
-    (ce / n).backward()
+    return ids, first, logits, ce / n
+
+
+def golden(out, name):
+    cfg, m = make(name)
+    ids, first, logits, ce = run(cfg, m)
+    ce.backward()
     tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
     weights = {}
     for k, p in m.named_parameters():
@@ -310,7 +323,7 @@ def golden(out, name):
             tensors['grad.' + k] = grad.float().contiguous()
         weights[k] = p.detach().bfloat16()
     meta = dict(made_by=f'scripts/oracle/family.py OUTDIR {name}', seed=SEED,
-                ce='%.17g' % (ce / n).item(), versions=st.versions(torch, transformers))
+                ce='%.17g' % ce.item(), versions=st.versions(torch, transformers))
     os.makedirs(f'{out}/{name}', exist_ok=True)
     st.save(f'{out}/{name}.safetensors', tensors, meta)
     cfg.architectures = [type(m).__name__]
@@ -323,7 +336,11 @@ def golden(out, name):
         within_vision(out, name, weights, meta)
         return
     st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))
-    # transformers as shipped, in float32, comes near
+    reads_back(out, name, m, ids, logits)
+
+
+def reads_back(out, name, m, ids, logits):
+    """transformers as shipped, in float32, comes near"""
     plain = getattr(transformers, type(m).__name__).from_pretrained(
         f'{out}/{name}', dtype=torch.float32, attn_implementation='eager')
     off = (plain(ids[:1]).logits[0] - logits[0]).abs().max().item()

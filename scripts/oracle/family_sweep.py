@@ -58,6 +58,8 @@ BASE = {
     'ministral3': ('ministral3', 'Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
 }
+BASE['seed_oss'] = ('seed_oss', 'SeedOss', {})
+BASE['ministral'] = ('ministral', 'Ministral', dict(num_hidden_layers=3, sliding_window=5))
 BASE['qwen3_5'] = ('qwen3_5', 'Qwen3_5Text', dict(
     delta.BLOCKS, linear_key_head_dim=20))
 SAVE = {}                                          # name: how it is stored
@@ -75,7 +77,7 @@ for name, (module, cls, more) in BASE.items():
     add(f'{name}-shards', module, cls, dict(more, intermediate_size=28), shards=True)
     add(f'{name}-heads', module, cls, dict(more, num_key_value_heads=6, tie_word_embeddings=not tied))
     add(f'{name}-old', module, cls, dict(more, num_key_value_heads=1, rms_norm_eps=1e-4), old=True)
-for name in 'llama', 'qwen2', 'qwen3', 'smollm3', 'granite', 'olmo2', 'mistral':
+for name in 'llama', 'qwen2', 'qwen3', 'smollm3', 'granite', 'olmo2', 'mistral', 'seed_oss', 'ministral':
     module, cls, more = BASE[name]
     for kind, rope in ROPE.items():
         if name in ('llama', 'olmo2') or kind in ('dynamic', 'llama3', 'yarn'):
@@ -104,6 +106,9 @@ add('gemma2-types', module, cls, dict(more, layer_types=[
 module, cls, more = BASE['smollm3']
 add('smollm3-list', module, cls, dict(more, no_rope_layers=[0, 1, 1, 0]))
 add('smollm3-interval', module, cls, dict(more, no_rope_layer_interval=2))
+module, cls, more = BASE['ministral']
+add('ministral-types', module, cls, dict(more, layer_types=[
+    'full_attention', 'sliding_attention', 'full_attention']))
 module, cls, more = BASE['granite']
 add('granite-plain', module, cls, dict(attention_multiplier=0.2))
 

@@ -53,6 +53,7 @@ FAMILIES = {
         linear_key_head_dim=32, linear_value_head_dim=32)),
     'qwen3_5-tiled': ('Qwen3_5Text', dict(
         delta.BLOCKS, linear_key_head_dim=32, linear_value_head_dim=32)),
+    'seed_oss': ('SeedOss', {}),
     'ministral3': ('Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.3))),
     # llama.cpp rounds the corners of yarn, which gpt-oss does not: here they are 0 and 4

@@ -80,8 +80,8 @@ same_logits(const char *path, const struct config *c, const float *want,
 static int
 sayable(const struct config *c)
 {
-    static const char *const llamas[] = { "llama", "mistral", "mixtral",
-        "granite", NULL };
+    static const char *const llamas[] = { "llama", "mistral", "ministral",
+        "mixtral", "granite", NULL };
     const unsigned bit = family_of(c)->bit;
     const int deepseek = c->mla.kv_rank > 0;
     int windows = 0, dense = 0, i = 0;
@@ -254,7 +254,7 @@ test_blocks(const struct config *from)
     const struct family *f = family_of(&c);
     const size_t window = c.window > 0 ? c.window : 5;
 
-    if (f->windows == WINDOW_EVERY || f->windows == WINDOW_BY_LAYER) {
+    if (f->windows >= WINDOW_LISTED) {
         c.window = window;
         test_sets(&c, c.local, "a window");
         c.local[0] = 0;
@@ -424,7 +424,8 @@ main(void)
     static const char *const folders[] = { "gguf/f32-hf", "family/mistral",
         "family/qwen2", "family/qwen3", "family/gemma3", "family/gemma2",
         "family/olmo2", "family/olmo3", "family/smollm3", "family/granite",
-        "family/phi3", "family/ministral3", "family/qwen3_5", "experts/mixtral",
+        "family/phi3", "family/ministral3", "family/seed_oss",
+        "family/ministral", "family/qwen3_5", "experts/mixtral",
         "experts/qwen2_moe", "experts/qwen3_moe", "experts/olmoe",
         "experts/gpt_oss", "experts/deepseek_v2", "experts/deepseek_v3" };
 

@@ -645,7 +645,8 @@ main(int argc, char **argv)
 {
     static const char *const names[] = { "mixtral", "qwen2_moe",
         "qwen2_moe-dense", "qwen3_moe", "qwen3_moe-dense", "olmoe", "gpt_oss",
-        "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v2-groups", "deepseek_v3" };
+        "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v2-groups", "deepseek_v3",
+        "glm4_moe_lite" };
     static const char *const ggufs[] = { "mixtral", "qwen2_moe", "qwen3_moe",
         "olmoe", "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v3-equal" };
     struct pool *pool = pool_new(2, NULL);

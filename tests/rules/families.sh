@@ -14,7 +14,7 @@ ok 'the entry of every family is counted' test ! -s few
 mkdir m
 echo '{"model_type": "no"}' >m/config.json
 status 3 'an unknown family is refused' convert -q m new
-sed -n 's/.*is not supported (\(.*\))$/\1/p' err | sed 's/, /\n/g' |
+sed -n 's/.*is not supported (\([^;]*\); read as .*)$/\1/p' err | sed 's/, /\n/g' |
     sort >known
 cut -f1 lines.tsv | sort >counted
 ok 'the lines of all families that load are counted' cmp known counted

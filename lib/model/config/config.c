@@ -6,6 +6,7 @@
 #include "format/json.h"
 #include "model/config/config_fields.h"
 #include "model/config/config_keys.h"
+#include "model/config/config_renamed.h"
 #include "model/config/config_rope.h"
 #include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
@@ -39,8 +40,8 @@ check_arch(struct config *c, const json_t *j, const char *outer, struct err *e)
     if (!family_named(s))
         return err_set(e, EX_INPUT,
             "model_type: \"%.60s\" is not supported "
-            "(%s)",
-            s, family_names(0));
+            "(%s; read as one of these: %s)",
+            s, family_names(0), renamed_names());
     snprintf(c->arch, sizeof c->arch, "%s", s);
     return config_check_keys(j, family_of(c)->bit, e);
 }
@@ -124,11 +125,11 @@ is_other(const struct config_file *f, size_t i)
 {
     const enum windows windows = family_of(&f->c)->windows;
 
-    return config_has_delta(&f->c) ? (i + 1) % f->interval != 0
-        : f->c.window == 0         ? 0
-        : windows == WINDOW_EVERY  ? (i + 1) % f->every != 0
-        : windows == WINDOW_ALL    ? 1
-                                   : i >= f->window_from;
+    return config_has_delta(&f->c)   ? (i + 1) % f->interval != 0
+        : f->c.window == 0           ? 0
+        : windows == WINDOW_EVERY    ? (i + 1) % f->every != 0
+        : windows == WINDOW_BY_LAYER ? i >= f->window_from
+                                     : 1;
 }
 
 /* Read the window, and which blocks are of which type. */
@@ -211,22 +212,18 @@ read_filled(struct config_file *f, const json_t *j, struct err *e)
         : 0;
 }
 
-/* A model that sees images has the part about text in an object of its own. */
-int
-config_from_json(struct config *c, const json_t *model, struct err *e)
+/* Read j, the part about text of the configuration `model`. */
+static int
+read_text(struct config *c, const json_t *j, const json_t *model, struct err *e)
 {
-    const json_t *j = config_text(model);
     struct config_file f;
     json_t *filled;
     int r;
 
-    memset(c, 0, sizeof *c);
-    if (j != model && js_get(model, "quantization_config"))
-        return err_set(e, EX_INPUT,
-            "quantization_config: is not supported beside text_config: take "
-            "the model in BF16");
-    if (check_arch(c, j, j == model ? "" : js_text_of(model, "model_type"), e) <
-            0 ||
+    if (check_arch(c, j,
+            js_get(j, "model_type") == NULL ? js_text_of(model, "model_type")
+                                            : "",
+            e) < 0 ||
         (filled = config_fill(j, model, family_of(c)->bit, e)) == NULL)
         return -1;
     config_file_init(&f, c);
@@ -238,6 +235,29 @@ config_from_json(struct config *c, const json_t *model, struct err *e)
     *c = f.c;
     c->cut = js_get(j, "retort.kept") != NULL;
     return config_check(c, e);
+}
+
+/* A model that sees images has the part about text in an object of its own. */
+int
+config_from_json(struct config *c, const json_t *model, struct err *e)
+{
+    const json_t *j = config_text(model);
+    const struct renamed *as = renamed_of(model);
+    json_t *made;
+    int r;
+
+    memset(c, 0, sizeof *c);
+    if (j != model && js_get(model, "quantization_config"))
+        return err_set(e, EX_INPUT,
+            "quantization_config: is not supported beside text_config: take "
+            "the model in BF16");
+    if (as == NULL)
+        return read_text(c, j, model, e);
+    if ((made = renamed_config(as, j, e)) == NULL)
+        return -1;
+    r = read_text(c, made, j == model ? made : model, e);
+    json_decref(made);
+    return r;
 }
 
 /* Lists of "retort", each with a number for each block: KV groups, MLP

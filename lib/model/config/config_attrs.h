@@ -17,18 +17,20 @@ static const struct config_attr {
     { "add_cross_attention", 0, "false" },
     { "architectures", 0, "null" },
     { "attention_bias", ~(unsigned)(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3
-        | FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
-        FAMILY_GPT_OSS), "false" },
-    { "attention_bias", FAMILY_GPT_OSS, "true" },
-    { "attention_dropout", 0, "0.0" },
+        | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL |
+        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS), "false" },
+    { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS, "true" },
+    { "attention_dropout", ~(unsigned)(FAMILY_SEED_OSS), "0.0" },
+    { "attention_dropout", FAMILY_SEED_OSS, "0.1" },
     { "attention_multiplier", FAMILY_GRANITE, "1.0" },
+    { "attention_out_bias", FAMILY_SEED_OSS, "false" },
     { "attn_implementation", 0, "null" },
     { "attn_logit_softcapping", FAMILY_GEMMA2, "50.0" },
     { "attn_logit_softcapping", FAMILY_GEMMA3, "null" },
-    { "bos_token_id", FAMILY_DEEPSEEK_V3, "0" },
+    { "bos_token_id", FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V3, "0" },
     { "bos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
-        FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_DEEPSEEK_V2,
-        "1" },
+        FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
+        FAMILY_DEEPSEEK_V2, "1" },
     { "bos_token_id", FAMILY_SMOLLM3, "128000" },
     { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2" },
     { "bos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3
@@ -43,7 +45,8 @@ static const struct config_attr {
     { "eos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_DEEPSEEK_V3, "1" },
     { "eos_token_id", FAMILY_SMOLLM3, "128001" },
     { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
-        FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_DEEPSEEK_V2, "2" },
+        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
+        | FAMILY_DEEPSEEK_V2, "2" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
     { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
     { "eos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
@@ -54,11 +57,11 @@ static const struct config_attr {
     { "first_k_dense_replace", FAMILY_DEEPSEEK_V2, "0" },
     { "first_k_dense_replace", FAMILY_DEEPSEEK_V3, "3" },
     { "full_attention_interval", FAMILY_QWEN3_5, "4" },
-    { "head_dim", FAMILY_QWEN3 | FAMILY_MINISTRAL3, "128" },
+    { "head_dim", FAMILY_QWEN3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS, "128" },
     { "head_dim", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_QWEN3_5, "256" },
     { "head_dim", FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3, "64" },
     { "head_dim", ~(unsigned)(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_MINISTRAL3 | FAMILY_QWEN3_5 | FAMILY_GPT_OSS |
+        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 | FAMILY_GPT_OSS |
         FAMILY_DEEPSEEK_V3), "null" },
     { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2), "\"silu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
@@ -77,11 +80,12 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
         FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "11008" },
     { "intermediate_size", FAMILY_QWEN3_5, "12288" },
-    { "intermediate_size", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MIXTRAL,
-        "14336" },
+    { "intermediate_size", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL
+        | FAMILY_MIXTRAL, "14336" },
     { "intermediate_size", FAMILY_DEEPSEEK_V3, "18432" },
     { "intermediate_size", FAMILY_OLMOE, "2048" },
     { "intermediate_size", FAMILY_QWEN2 | FAMILY_QWEN3, "22016" },
+    { "intermediate_size", FAMILY_SEED_OSS, "27648" },
     { "intermediate_size", FAMILY_GPT_OSS, "2880" },
     { "intermediate_size", FAMILY_QWEN2_MOE, "5632" },
     { "intermediate_size", FAMILY_QWEN3_MOE, "6144" },
@@ -92,16 +96,16 @@ static const struct config_attr {
     { "kv_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "512" },
     { "label2id", 0, "null" },
     { "layer_types", ~(unsigned)(FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_GRANITE |
-        FAMILY_PHI3 | FAMILY_MIXTRAL | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
-        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3), "null" },
+        FAMILY_PHI3 | FAMILY_SEED_OSS | FAMILY_MIXTRAL | FAMILY_QWEN3_MOE |
+        FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3), "null" },
     { "linear_conv_kernel_dim", FAMILY_QWEN3_5, "4" },
     { "linear_key_head_dim", FAMILY_QWEN3_5, "128" },
     { "linear_num_key_heads", FAMILY_QWEN3_5, "16" },
     { "linear_num_value_heads", FAMILY_QWEN3_5, "32" },
     { "linear_value_head_dim", FAMILY_QWEN3_5, "128" },
     { "logits_scaling", FAMILY_GRANITE, "1.0" },
-    { "max_position_embeddings", FAMILY_MISTRAL | FAMILY_GEMMA3 | FAMILY_MIXTRAL
-        | FAMILY_GPT_OSS, "131072" },
+    { "max_position_embeddings", FAMILY_MISTRAL | FAMILY_GEMMA3 |
+        FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS, "131072" },
     { "max_position_embeddings", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
         FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "2048" },
     { "max_position_embeddings", FAMILY_MINISTRAL3, "262144" },
@@ -109,11 +113,12 @@ static const struct config_attr {
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "32768" },
     { "max_position_embeddings", FAMILY_PHI3 | FAMILY_OLMOE |
         FAMILY_DEEPSEEK_V3, "4096" },
+    { "max_position_embeddings", FAMILY_SEED_OSS, "524288" },
     { "max_position_embeddings", FAMILY_GEMMA2, "8192" },
     { "max_window_layers", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE, "28"
         },
     { "mlp_bias", FAMILY_LLAMA | FAMILY_SMOLLM3 | FAMILY_GRANITE |
-        FAMILY_DEEPSEEK_V2, "false" },
+        FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V2, "false" },
     { "mlp_only_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "null" },
     { "moe_intermediate_size", FAMILY_DEEPSEEK_V2, "1407" },
     { "moe_intermediate_size", FAMILY_QWEN2_MOE, "1408" },
@@ -135,10 +140,11 @@ static const struct config_attr {
     { "num_attention_heads", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_OLMOE |
         FAMILY_QWEN3_5, "16" },
     { "num_attention_heads", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
-        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "32" },
+        FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE | FAMILY_OLMOE |
+        FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "32" },
     { "num_attention_heads", FAMILY_GPT_OSS, "64" },
     { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
+    { "num_attention_heads", FAMILY_SEED_OSS, "80" },
     { "num_experts", FAMILY_QWEN3_MOE, "128" },
     { "num_experts", FAMILY_QWEN2_MOE, "60" },
     { "num_experts", FAMILY_OLMOE, "64" },
@@ -151,18 +157,21 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "24" },
     { "num_hidden_layers", FAMILY_GEMMA3 | FAMILY_GEMMA2, "26" },
     { "num_hidden_layers", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE
-        | FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "32" },
+        FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE
+        | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
+        FAMILY_DEEPSEEK_V3), "32" },
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
     { "num_hidden_layers", FAMILY_DEEPSEEK_V3, "61" },
+    { "num_hidden_layers", FAMILY_SEED_OSS, "64" },
     { "num_key_value_heads", FAMILY_DEEPSEEK_V3, "128" },
     { "num_key_value_heads", FAMILY_QWEN2_MOE, "16" },
     { "num_key_value_heads", FAMILY_QWEN2 | FAMILY_QWEN3, "32" },
     { "num_key_value_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3 |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "4" },
-    { "num_key_value_heads", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MIXTRAL
-        | FAMILY_GPT_OSS, "8" },
+    { "num_key_value_heads", FAMILY_MISTRAL | FAMILY_MINISTRAL3 |
+        FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS,
+        "8" },
     { "num_key_value_heads", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
         FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2, "null"
         },
@@ -178,20 +187,21 @@ static const struct config_attr {
         FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V2 |
         FAMILY_DEEPSEEK_V3, "false" },
     { "pad_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2, "0" },
-    { "pad_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "1" },
+    { "pad_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SEED_OSS |
+        FAMILY_OLMOE, "1" },
     { "pad_token_id", FAMILY_MINISTRAL3, "11" },
     { "pad_token_id", FAMILY_SMOLLM3, "128004" },
     { "pad_token_id", FAMILY_PHI3, "32000" },
     { "pad_token_id", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO2 |
         FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_MINISTRAL3 |
-        FAMILY_OLMOE), "null" },
+        FAMILY_SEED_OSS | FAMILY_OLMOE), "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
     { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "null"
         },
     { "per_layer_config", 0, "null" },
-    { "pretraining_tp", FAMILY_LLAMA | FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3,
-        "1" },
+    { "pretraining_tp", FAMILY_LLAMA | FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V2 |
+        FAMILY_DEEPSEEK_V3, "1" },
     { "problem_type", 0, "null" },
     { "pruned_heads", 0, "{}" },
     { "q_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "1536" },
@@ -201,6 +211,7 @@ static const struct config_attr {
     { "qkv_bias", FAMILY_QWEN2_MOE, "true" },
     { "query_pre_attn_scalar", FAMILY_GEMMA3 | FAMILY_GEMMA2, "256" },
     { "resid_pdrop", FAMILY_PHI3, "0.0" },
+    { "residual_dropout", FAMILY_SEED_OSS, "0.1" },
     { "residual_multiplier", FAMILY_GRANITE, "1.0" },
     { "return_dict", 0, "true" },
     { "rms_norm_eps", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
@@ -239,8 +250,8 @@ static const struct config_attr {
     { "shared_expert_intermediate_size", FAMILY_QWEN2_MOE, "5632" },
     { "sliding_window", FAMILY_GPT_OSS, "128" },
     { "sliding_window", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
-        FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_QWEN2_MOE |
-        FAMILY_QWEN3_MOE, "4096" },
+        FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_MINISTRAL |
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "4096" },
     { "sliding_window", FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_MINISTRAL3 |
         FAMILY_MIXTRAL | FAMILY_OLMOE, "null" },
     { "sliding_window_pattern", FAMILY_GEMMA3, "6" },
@@ -268,12 +279,13 @@ static const struct config_attr {
     { "vocab_size", FAMILY_MINISTRAL3, "131072" },
     { "vocab_size", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE, "151936" },
+    { "vocab_size", FAMILY_SEED_OSS, "155136" },
     { "vocab_size", FAMILY_GPT_OSS, "201088" },
     { "vocab_size", FAMILY_QWEN3_5, "248320" },
     { "vocab_size", FAMILY_GEMMA2, "256000" },
     { "vocab_size", FAMILY_GEMMA3, "262208" },
     { "vocab_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
-        FAMILY_MIXTRAL, "32000" },
+        FAMILY_MINISTRAL | FAMILY_MIXTRAL, "32000" },
     { "vocab_size", FAMILY_PHI3, "32064" },
     { "vocab_size", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50304" },
 };

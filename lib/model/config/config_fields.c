@@ -81,7 +81,8 @@ static const struct field rows[] = {
 
     /* which blocks have a window */
     { "sliding_window", NULL,
-        MISTRALS | QWEN | WINDOWED | FAMILY_PHI3 | FAMILY_MIXTRAL,
+        MISTRALS | FAMILY_MINISTRAL | QWEN | WINDOWED | FAMILY_PHI3 |
+            FAMILY_MIXTRAL,
         SIZE(window, 0, MOST_T), .how = NULLABLE },
     { "sliding_window", NULL, FAMILY_SMOLLM3 | QWEN_MOE,
         SIZE(window, 0, MOST_T), .how = NULLABLE | READ_ONLY },
@@ -103,7 +104,8 @@ static const struct field rows[] = {
     { "max_window_layers", NULL, QWEN, SIZE(window_from, 0, CONFIG_LAYERS),
         .how = READ_ONLY },
     { "max_window_layers", NULL, FAMILY_QWEN2_MOE, KNOWN },
-    { "layer_types", NULL, QWEN | WINDOWED, .make = config_layers_json },
+    { "layer_types", NULL, QWEN | WINDOWED | FAMILY_MINISTRAL,
+        .make = config_layers_json },
     { "layer_types", NULL, MISTRALS | FAMILY_QWEN2_MOE | FAMILY_SMOLLM3,
         KNOWN },
 
@@ -113,9 +115,11 @@ static const struct field rows[] = {
     { "num_local_experts", "expert_count", FAMILY_MIXTRAL | FAMILY_GPT_OSS,
         SIZE(c.router.n, 1, ROUTER_EXPERTS), .need = ALL },
     { "n_routed_experts", "expert_count", DEEPSEEK,
-        SIZE(c.router.n, 1, ROUTER_EXPERTS), .need = ALL },
+        SIZE(c.router.n, 0, ROUTER_EXPERTS), .need = ALL },
     { NULL, "expert_count", BUT(MIXTURES), .only = "0" },
-    { "num_experts_per_tok", "expert_used_count", MIXTURES,
+    { "num_experts_per_tok", "expert_used_count", DEEPSEEK,
+        SIZE(c.router.k, 0, ROUTER_USED), .need = ALL },
+    { "num_experts_per_tok", "expert_used_count", MIXTURES &BUT(DEEPSEEK),
         SIZE(c.router.k, 1, ROUTER_USED), .need = ALL },
     { NULL, "expert_used_count", BUT(MIXTURES), .only = "0" },
     { "moe_intermediate_size", "expert_feed_forward_length",
@@ -213,7 +217,8 @@ static const struct field rows[] = {
     { NULL, "attention.value_length_mla", DEEPSEEK, SIZE(value_mla, 1, 65536),
         .how = READ_ONLY },
 
-    { "attention_bias", NULL, ALL, .make = config_bias_json,
+    { "attention_bias", NULL, FAMILY_SEED_OSS, CONSTANT("true") },
+    { "attention_bias", NULL, BUT(FAMILY_SEED_OSS), .make = config_bias_json,
         .how = WRITE_ONLY },
     { "attention_dropout", NULL, ALL, CONSTANT("0.0") },
     { "mlp_bias", NULL, ALL, CONSTANT("false") },

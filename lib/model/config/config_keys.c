@@ -364,6 +364,13 @@ check_object(const json_t *j, const char *at, const struct field_table *t,
 }
 
 int
+config_check_value(const json_t *v, const char *name, const char *only,
+    struct err *e)
+{
+    return is_idle(name) ? 0 : check_value(v, "", name, only, e);
+}
+
+int
 config_check_keys(const json_t *j, unsigned family, struct err *e)
 {
     if (check_object(j, "", &config_fields, 0, family, e) < 0)

@@ -11,6 +11,11 @@
  * -1 and *e, "KEY: why": a value is not implemented. */
 int config_check_keys(const json_t *j, unsigned family, struct err *e);
 
+/* Check that v, the value of key `name`, is the one whose JSON text is `only`;
+ * a key that changes no number may have any value.  -1 and *e: as above. */
+int config_check_value(const json_t *v, const char *name, const char *only,
+    struct err *e);
+
 /* Copy j, the configuration of a text model, without the keys that the family
  * does not read.  In the copy, missing keys have the values that transformers
  * assumes, and a key with two names has the name that lib/model reads.

@@ -125,8 +125,13 @@ set_experts(struct config_file *f, struct err *e)
             c->router.k, c->router.n);
     if (!config_has_mla(c))
         return 0;
-    if (c->router.k == 0)
+    if (c->router.k == 0 && c->router.n > 0)
         return err_set(e, EX_INPUT, "num_experts_per_tok: is missing");
+    if (c->router.n == 0 && f->first < c->L)
+        return err_set(e, EX_INPUT,
+            "n_routed_experts: 0, but blocks from first_k_dense_replace, %zu, "
+            "on have experts",
+            f->first);
     c->shared_mlp = f->shared * c->expert_mlp;
     for (size_t i = 0; i < c->L && i < f->first; i++)
         config_bit_set(c->dense, i, 1);
@@ -167,7 +172,7 @@ experts_from_gguf(struct config_file *f, struct err *e)
 {
     struct config *c = &f->c;
 
-    if (!config_is_mixture(c))
+    if (!config_is_mixture(c) && !config_has_mla(c))
         return 0;
     if (c->expert_mlp == 0)
         c->expert_mlp = c->mlp;

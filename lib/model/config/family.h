@@ -23,6 +23,8 @@ enum {
     FAMILY_GRANITE = 1 << 9,
     FAMILY_PHI3 = 1 << 10,
     FAMILY_MINISTRAL3 = 1 << 11,
+    FAMILY_SEED_OSS = 1 << 12,
+    FAMILY_MINISTRAL = 1 << 13,
     FAMILY_MIXTRAL = 1 << 16,
     FAMILY_QWEN2_MOE = 1 << 17,
     FAMILY_QWEN3_MOE = 1 << 18,
@@ -33,9 +35,16 @@ enum {
     FAMILY_DEEPSEEK_V3 = 1 << 23
 };
 
-/* The rule by which blocks attend within the window of config.json.  EVERY: all
- * but every n-th, n being `every` of the family. */
-enum windows { WINDOW_NEVER, WINDOW_ALL, WINDOW_BY_LAYER, WINDOW_EVERY };
+/* The rule by which blocks attend within the window of config.json.  LISTED:
+ * all but those that layer_types names.  EVERY: all but every n-th, n being
+ * `every` of the family. */
+enum windows {
+    WINDOW_NEVER,
+    WINDOW_ALL,
+    WINDOW_LISTED,
+    WINDOW_BY_LAYER,
+    WINDOW_EVERY
+};
 
 struct family {
     const char *type;  /* model_type in config.json; config.arch */

@@ -6,6 +6,8 @@
 #include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
 #include "model/config/family.h"
+#include "model/config/mla_config.h"
+#include "model/files/open.h"
 
 #include <assert.h>
 #include <math.h>
@@ -238,10 +240,20 @@ adapter_norms(struct adapter *a, const struct model *m, struct pool *pool)
 int
 adapter_fits(const struct model *m, struct err *e)
 {
+    const struct model_source *s = m->own;
+    const struct renamed *as = s != NULL ? s->as : NULL;
+
     if (config_is_mixture(&m->c))
         return err_set(e, EX_USAGE,
             "adapters of a mixture of experts are not supported");
-    if (family_of(&m->c)->fused || config_has_delta(&m->c))
+    if (as != NULL)
+        return err_set(e, EX_USAGE,
+            "adapters of a %s are not supported: convert the model first, "
+            "which "
+            "makes it a %s",
+            as->type, as->is);
+    if (family_of(&m->c)->fused || config_has_delta(&m->c) ||
+        config_has_mla(&m->c))
         return err_set(e, EX_USAGE,
             "adapters of the family %s are not supported", m->c.arch);
     return 0;

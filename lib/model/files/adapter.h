@@ -88,8 +88,9 @@ size_t adapter_params(const struct adapter *a);
 void adapter_close(struct adapter *a);
 
 /* Can an adapter change this model?  -1 (EX_USAGE) and *e: adapters are not
- * supported for a mixture of experts, a model with the gated delta rule, or a
- * fused family (phi3, where Q, K and V are one tensor). */
+ * supported for a mixture of experts, a model with the gated delta rule or
+ * latent attention, a fused family (phi3, where Q, K and V are one tensor), or a
+ * type of config_renamed.h, whose tensors have other names or another order. */
 int adapter_fits(const struct model *m, struct err *e);
 /* Allocate low[] and block[], zeroed, for the ranks in rank [L*W_N] (0: the
  * tensor does not change).  For adapter_new and readers of files. */

@@ -2,6 +2,7 @@
 #include "model/files/open.h"
 
 #include "base/mem.h"
+#include "base/note.h"
 #include "format/json.h"
 #include "model/files/adapter_file.h"
 #include "model/files/compressed.h"
@@ -242,7 +243,7 @@ static int
 point_stored(struct model *m, struct model_source *s, size_t i, int t,
     const struct block_shape *shape, struct weight *w, struct err *e)
 {
-    const struct stored_rows from = block_stored(&m->c, t);
+    const struct stored_rows from = renamed_stored(s->as, &m->c, t);
     size_t rows, cols, all = 0, before = 0;
     char name[120];
     int r = snprintf(name, sizeof name, "%slayers.%zu.", s->prefix, i);
@@ -252,7 +253,10 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
         before = k == t ? all : before;
         all += rows;
     }
-    experts_name(&m->c, shape, t, 0, name + r, sizeof name - (size_t)r);
+    if (s->as != NULL && s->as->shared)
+        snprintf(name + r, sizeof name - (size_t)r, "%s", from.name);
+    else
+        experts_name(&m->c, shape, t, 0, name + r, sizeof name - (size_t)r);
     if (t == W_DELTA_CONV) {
         r = point_tensor(m, s, name, 3, cols / m->c.delta.conv, m->c.delta.conv,
             w, e);
@@ -389,6 +393,8 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
             sparse_mark(m, i, t);
         *w = whole;
         w->add = family_norm_add(&m->c, t);
+        if (s->as != NULL && s->as->pairs && (t == W_Q || t == W_K))
+            w->perm = b->groups * (t == W_Q ? m->c.H / m->c.KV : 1);
         block_dims(&m->c, t, &shape, &w->rows, &w->cols);
         if (check_padding(m, b, t, &whole, e) < 0)
             return -1;
@@ -396,26 +402,31 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     return 0;
 }
 
-/* Is the tensor for images, or of a layer that predicts further tokens?  Such
- * tensors are left out. */
+/* Is the tensor for images?  Such tensors are left out. */
 static int
-is_left_out(const struct model *m, const struct model_source *s,
-    const char *name)
+is_for_images(const struct model_source *s, const char *name)
 {
     static const char *const parts[] = { "vision_tower.",
         "multi_modal_projector.", "model.vision_tower.",
-        "model.multi_modal_projector.", "model.visual." };
+        "model.multi_modal_projector.", "model.visual.", "visual." };
+    const int sees = s->prefix != text_alone || (s->as != NULL && s->as->sees);
+    size_t i = sizeof parts / sizeof *parts;
+
+    while (sees && i > 0 && strncmp(name, parts[i - 1], strlen(parts[i - 1])))
+        i--;
+    return sees && i > 0;
+}
+
+/* Is the tensor of a layer that predicts further tokens?  Such tensors are left
+ * out, too. */
+static int
+is_of_next(const struct model *m, const char *name)
+{
     size_t at;
 
-    if (config_has_delta(&m->c) && strncmp(name, "mtp.", 4) == 0)
-        return 1;
-    if (config_has_mla(&m->c) && sscanf(name, "model.layers.%5zu.", &at) == 1 &&
-        at >= m->c.L)
-        return 1;
-    for (size_t i = 0; s->prefix != text_alone && i < 5; i++)
-        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
-            return 1;
-    return 0;
+    return (config_has_delta(&m->c) && strncmp(name, "mtp.", 4) == 0) ||
+        (config_has_mla(&m->c) &&
+            sscanf(name, "model.layers.%5zu.", &at) == 1 && at >= m->c.L);
 }
 
 /* Refuse tensors that are not used, as other loaders might compute with them.
@@ -424,26 +435,33 @@ static int
 check_used(struct model *m, struct model_source *s, struct err *e)
 {
     static const char table[] = ".rotary_emb.inv_freq";
+    size_t images = 0;
 
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; k < s->st[i].nt; k++) {
             const char *name = s->st[i].t[k].name;
             const size_t n = strlen(name);
 
-            if (s->used[i][k] || is_left_out(m, s, name) ||
+            if (!s->used[i][k] && is_for_images(s, name))
+                images++;
+            else if (s->used[i][k] || is_of_next(m, name) ||
                 (n >= sizeof table &&
                     strcmp(name + n - (sizeof table - 1), table) == 0))
                 continue;
-            return err_set(e, EX_INPUT,
-                "%s/%s: tensor %.80s is no part of "
-                "a %s model",
-                m->path, s->file[i], name, m->c.arch);
+            else
+                return err_set(e, EX_INPUT,
+                    "%s/%s: tensor %.80s is no part of "
+                    "a %s model",
+                    m->path, s->file[i], name, m->c.arch);
         }
+    if (images > 0)
+        note("%s: %zu tensors for images are left out: the model reads text",
+            m->path, images);
     return 0;
 }
 
 static int
-read_hf_config(struct model *m, struct err *e)
+read_hf_config(struct model *m, struct model_source *s, struct err *e)
 {
     char *path = xasprintf("%s/config.json", m->path);
     json_t *j = js_load(path, 16 << 20, e);
@@ -456,6 +474,7 @@ read_hf_config(struct model *m, struct err *e)
         err_prefix(e, "%s", path);
         goto done;
     }
+    s->as = renamed_of(j);
     b = xcalloc(m->c.L, sizeof *b);
     m->block = xcalloc(m->c.L, sizeof *m->block);
     if ((r = config_blocks(&m->c, j, b, e)) < 0) {
@@ -558,7 +577,7 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
         return err_set(e, EX_INPUT,
             "%s: is an adapter: give its model with -m, and --adapter %s",
             m->path, m->path);
-    if (read_hf_config(m, e) < 0 || add_files(m, s, e) < 0)
+    if (read_hf_config(m, s, e) < 0 || add_files(m, s, e) < 0)
         return -1;
     find_prefix(s);
     if (point_outer(m, s, "embed_tokens.weight", 2, c->V, &m->embed, e) < 0)

@@ -5,7 +5,7 @@
 
 #include "base/io.h"
 #include "format/gguf_file.h"
-#include "model/config/family.h"
+#include "model/config/config_renamed.h"
 #include "model/files/model.h"
 
 /* The files that hold a model's weights; m->own points to it. */
@@ -16,6 +16,7 @@ struct model_source {
     unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
     size_t n;
     const char *prefix;          /* with which names of tensors begin */
+    const struct renamed *as;    /* config_renamed.h; or NULL */
     const unsigned char ***part; /* [nparts] lists of struct weight.part */
     size_t nparts;
     void **made; /* [nmade] weights that were computed from stored ones */
