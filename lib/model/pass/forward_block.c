@@ -106,7 +106,7 @@ static void
 do_low_o(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
 {
     (void)part;
-    low_tile(u, W_O, u->a.att, b, t0, worker);
+    low_tile(u, W_O, u->mixed, b, t0, worker);
 }
 
 static void
