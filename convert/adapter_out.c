@@ -98,13 +98,24 @@ changed_tensor(const struct model *m, size_t i, struct tensor_out *p)
     return p->ndim == 2 && p->w->low != NULL;
 }
 
+/* Rows of the stored tensor: of all matrices that it holds. */
+static size_t
+stored_rows(const struct tensor_out *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->parts; i++)
+        n += p->w[i].rows;
+    return n;
+}
+
 /* The alpha of the file: that of the first changed matrix. */
 static float
 file_alpha(const struct model *m)
 {
     struct tensor_out p;
 
-    for (size_t i = 0; i < model_ntensors(m); i++)
+    for (size_t i = 0; i < model_ntensors_gguf(m); i++)
         if (changed_tensor(m, i, &p))
             return p.w->low->scale * (float)p.w->low->rank;
     return 0.0f;
@@ -120,9 +131,9 @@ check_gguf(const struct adapter *a, const struct model *m, struct err *e)
             "%s, which a GGUF of an adapter cannot hold: give --into-weights",
             a->dora ? "the adapter is a DoRA, with magnitudes"
                     : "the adapter changes the embedding or the head");
-    for (size_t i = 0; i < model_ntensors(m); i++)
+    for (size_t i = 0; i < model_ntensors_gguf(m); i++)
         if (changed_tensor(m, i, &p) &&
-            (p.shape[0] != p.w->rows || p.shape[1] != p.w->cols))
+            (p.shape[0] != stored_rows(&p) || p.shape[1] != p.w->cols))
             return err_set(e, EX_INPUT,
                 "%s has other sizes than in the model's GGUF, which is padded: "
                 "give --into-weights",
@@ -141,7 +152,7 @@ describe_tensors(const struct model *m, struct gguf_out *g)
     gguf_out_str(g, "general.type", "adapter", strlen("adapter"));
     gguf_out_str(g, "adapter.type", "lora", strlen("lora"));
     gguf_out_f32(g, "adapter.lora.alpha", (double)file_alpha(m));
-    for (size_t i = 0; i < model_ntensors(m); i++) {
+    for (size_t i = 0; i < model_ntensors_gguf(m); i++) {
         if (!changed_tensor(m, i, &p))
             continue;
         snprintf(name, sizeof name, "%s.lora_a", p.name);
@@ -149,31 +160,40 @@ describe_tensors(const struct model *m, struct gguf_out *g)
             (const size_t[]){ p.w->low->rank, p.w->cols });
         snprintf(name, sizeof name, "%s.lora_b", p.name);
         gguf_out_tensor(g, name, DT_F32, 2,
-            (const size_t[]){ p.w->rows, p.w->low->rank });
+            (const size_t[]){ stored_rows(&p), p.w->low->rank });
     }
 }
 
-/* B in the order of the file's rows, times the quotient of its scale and
- * alpha / rank; the caller frees it. */
+/* Put B of matrix w at b, in the order of the file's rows, times the quotient
+ * of its scale and alpha / rank. */
+static void
+put_b(const struct weight *w, size_t perm, float alpha, float *b)
+{
+    const struct low_rank *l = w->low;
+    const float by = l->scale * (float)l->rank / alpha;
+    const struct weight to = { .data = (const unsigned char *)b,
+        .rows = w->rows,
+        .stride = l->rank * sizeof *b,
+        .perm = perm };
+
+    for (size_t r = 0; r < w->rows; r++) {
+        float *row = (float *)(uintptr_t)weight_row(&to, r);
+
+        memcpy(row, l->b + r * l->rank, l->rank * sizeof *row);
+        if (by != 1.0f)
+            kern.scale(row, by, l->rank);
+    }
+}
+
+/* B of all matrices of a stored tensor; the caller frees it. */
 static float *
 file_b(const struct tensor_out *p, float alpha)
 {
-    const struct low_rank *l = p->w->low;
-    const size_t rank = l->rank, rows = p->w->rows;
-    const float by = l->scale * (float)rank / alpha;
-    float *b = xreallocarray(NULL, rows * rank, sizeof *b);
-    const struct weight to = { .data = (const unsigned char *)b,
-        .rows = rows,
-        .stride = rank * sizeof *b,
-        .perm = p->perm };
+    const size_t rank = p->w->low->rank;
+    float *b = xreallocarray(NULL, stored_rows(p) * rank, sizeof *b), *at = b;
 
-    for (size_t r = 0; r < rows; r++) {
-        float *row = (float *)(uintptr_t)weight_row(&to, r);
-
-        memcpy(row, l->b + r * rank, rank * sizeof *row);
-        if (by != 1.0f)
-            kern.scale(row, by, rank);
-    }
+    for (size_t i = 0; i < p->parts; at += p->w[i++].rows * rank)
+        put_b(&p->w[i], p->perm, alpha, at);
     return b;
 }
 
@@ -194,7 +214,7 @@ write_numbers(const struct model *m, struct io_out *o, struct err *e)
     struct tensor_out p;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < model_ntensors(m); i++) {
+    for (size_t i = 0; r == 0 && i < model_ntensors_gguf(m); i++) {
         float *b;
 
         if (!changed_tensor(m, i, &p))
@@ -202,7 +222,7 @@ write_numbers(const struct model *m, struct io_out *o, struct err *e)
         b = file_b(&p, file_alpha(m));
         r = write_padded(o, p.w->low->a, p.w->low->rank * p.w->cols, e);
         if (r == 0)
-            r = write_padded(o, b, p.w->rows * p.w->low->rank, e);
+            r = write_padded(o, b, stored_rows(&p) * p.w->low->rank, e);
         free(b);
     }
     return r;

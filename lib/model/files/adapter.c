@@ -77,6 +77,19 @@ low_embed(const struct weight *embed, size_t id, float *y)
             embed->cols);
 }
 
+/* The matrix whose rows come first in the stored tensor that has matrix k. */
+static size_t
+first_of(const struct model *m, size_t k)
+{
+    return (size_t)block_stored(&m->c, (int)k).first;
+}
+
+static int
+is_shared(const struct model *m, size_t k)
+{
+    return first_of(m, k) != k;
+}
+
 /* Lay out the numbers of block i; run twice, first to count. */
 static void
 lay_block(struct adapter *a, const struct model *m, size_t i,
@@ -87,10 +100,10 @@ lay_block(struct adapter *a, const struct model *m, size_t i,
     b->n = 0;
     for (size_t k = 0; k < W_N; k++) {
         const struct weight *w = &m->block[i].w[k];
-        const size_t r = rank[i * W_N + k];
+        const size_t r = rank[i * W_N + k], own = is_shared(m, k) ? 0 : w->cols;
 
         b->at[k] = b->n;
-        b->n += r > 0 ? r * (w->cols + w->rows) + (a->dora ? w->rows : 0) : 0;
+        b->n += r > 0 ? r * (own + w->rows) + (a->dora ? w->rows : 0) : 0;
     }
     b->p = arena_alloc(arena, b->n, sizeof *b->p);
     for (size_t k = 0; k < W_N; k++) {
@@ -104,8 +117,9 @@ lay_block(struct adapter *a, const struct model *m, size_t i,
             l->by = arena_alloc(arena, w->rows, sizeof *l->by);
         if (b->p == NULL)
             continue;
-        l->a = b->p + b->at[k];
-        l->b = l->a + l->rank * w->cols;
+        l->a = is_shared(m, k) ? a->low[i * W_N + first_of(m, k)].a
+                               : b->p + b->at[k];
+        l->b = b->p + b->at[k] + (is_shared(m, k) ? 0 : l->rank * w->cols);
         l->m = a->dora ? l->b + l->rank * w->rows : NULL;
     }
 }
@@ -243,19 +257,27 @@ adapter_fits(const struct model *m, struct err *e)
     const struct model_source *s = m->own;
     const struct renamed *as = s != NULL ? s->as : NULL;
 
-    if (config_is_mixture(&m->c))
-        return err_set(e, EX_USAGE,
-            "adapters of a mixture of experts are not supported");
     if (as != NULL)
         return err_set(e, EX_USAGE,
             "adapters of a %s are not supported: convert the model first, "
             "which "
             "makes it a %s",
             as->type, as->is);
-    if (family_of(&m->c)->fused || config_has_delta(&m->c) ||
-        config_has_mla(&m->c))
+    if (config_has_mla(&m->c))
         return err_set(e, EX_USAGE,
             "adapters of the family %s are not supported", m->c.arch);
+    return 0;
+}
+
+int
+adapter_trains(const struct model *m, struct err *e)
+{
+    if (family_of(&m->c)->fused || config_is_mixture(&m->c) ||
+        config_has_delta(&m->c))
+        return err_set(e, EX_USAGE,
+            "adapters of %s%s can be used, but training them is not supported",
+            config_is_mixture(&m->c) ? "" : "the family ",
+            config_is_mixture(&m->c) ? "a mixture of experts" : m->c.arch);
     return 0;
 }
 
@@ -317,7 +339,8 @@ adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
     const double r = (double)o->rank;
     size_t *rank;
 
-    if (adapter_fits(m, e) < 0 || check_targets(m, o->targets, e) < 0)
+    if (adapter_fits(m, e) < 0 || adapter_trains(m, e) < 0 ||
+        check_targets(m, o->targets, e) < 0)
         return -1;
     rank = xcalloc(m->c.L * W_N, sizeof *rank);
     for (size_t i = 0; i < m->c.L * W_N; i++)

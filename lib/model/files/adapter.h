@@ -40,7 +40,8 @@ struct adapter {
     size_t L;
     struct low_rank *low; /* [L*W_N] as struct block.w; rank 0: unchanged */
     struct adapter_block {
-        float *p; /* [n] A, B and m of each matrix that changes */
+        float *p; /* [n] A (unless shared), B and m of each matrix that
+                   * changes */
         size_t n;
         size_t at[W_N];    /* offset of each matrix's numbers in p */
     } * block;             /* [L] */
@@ -65,10 +66,11 @@ struct adapter_opt {
     uint64_t seed;
 };
 
-/* Make an adapter for m and attach it.  As in PEFT, the numbers of A are
+/* Make an adapter for m, to train it, and attach it.  As in PEFT, the numbers of A are
  * uniform in +-1/sqrt(in) (by the seed), B is zero, and DoRA's magnitudes are
  * the lengths of W's rows, which the pool computes.  -1 (EX_USAGE) and *e: a
- * target is no matrix of m's blocks, or adapter_fits refuses m. */
+ * target is no matrix of m's blocks, or adapter_fits or adapter_trains
+ * refuses m. */
 int adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
     struct pool *pool, struct err *e);
 /* Is matrix k of blocks among `targets`: "all-linear", or a list of names such
@@ -88,10 +90,14 @@ size_t adapter_params(const struct adapter *a);
 void adapter_close(struct adapter *a);
 
 /* Can an adapter change this model?  -1 (EX_USAGE) and *e: adapters are not
- * supported for a mixture of experts, a model with the gated delta rule or
- * latent attention, a fused family (phi3, where Q, K and V are one tensor), or a
- * type of config_renamed.h, whose tensors have other names or another order. */
+ * supported for latent attention, or for a type of config_renamed.h, whose
+ * tensors have other names or another order.  In a mixture of experts they
+ * change attention, beside the gated delta rule attention and MLP. */
 int adapter_fits(const struct model *m, struct err *e);
+/* Can an adapter of this model be trained?  -1 (EX_USAGE) and *e: not in a fused
+ * family (phi3), whose Q, K and V have one A, a mixture of experts, or beside
+ * the gated delta rule. */
+int adapter_trains(const struct model *m, struct err *e);
 /* Allocate low[] and block[], zeroed, for the ranks in rank [L*W_N] (0: the
  * tensor does not change).  For adapter_new and readers of files. */
 void adapter_alloc(struct adapter *a, const struct model *m, const size_t *rank,

@@ -31,8 +31,10 @@ adapter_module(const struct config *c, size_t k, size_t *n)
 {
     const char *name = block_tensor_name(c, (int)k), *dot, *end;
 
-    if (name == NULL || block_is_vector((int)k))
+    if (name == NULL || block_is_vector((int)k) ||
+        block_is_of_experts((int)k) || block_is_delta((int)k))
         return NULL;
+    name = block_stored(c, (int)k).name;
     dot = strchr(name, '.');
     end = strrchr(name, '.');
     name = dot != end ? dot + 1 : name;
@@ -44,7 +46,7 @@ adapter_module(const struct config *c, size_t k, size_t *n)
 static void
 module_path(const struct config *c, size_t i, size_t k, char name[NAME_MOST])
 {
-    const char *t = block_tensor_name(c, (int)k);
+    const char *t = block_stored(c, (int)k).name;
 
     snprintf(name, NAME_MOST, "model.layers.%zu.%.*s", i,
         (int)(strrchr(t, '.') - t), t);
@@ -274,6 +276,32 @@ module_scale(const struct reading *r, const char *module, size_t rank)
             : alpha / (double)rank);
 }
 
+/* Set *before to the number of rows before those of matrix k of block i in the
+ * stored tensor that has it, *all to that of all its rows. */
+static void
+stored_rows_of(const struct model *m, size_t i, size_t k, size_t *before,
+    size_t *all)
+{
+    const struct stored_rows s = block_stored(&m->c, (int)k);
+
+    *before = *all = 0;
+    for (size_t j = (size_t)s.first; j < (size_t)(s.first + s.n); j++) {
+        *before = j == k ? *all : *before;
+        *all += m->block[i].w[j].rows;
+    }
+}
+
+/* Widen rows r0..r0+n-1 of t, each of `cols` numbers. */
+static void
+widen_rows(float *out, const struct st_tensor *t, size_t r0, size_t n,
+    size_t cols)
+{
+    const size_t size = t->dtype == DT_F32 ? 4 : 2; /* by check_shape */
+
+    weight_widen(out, t->dtype,
+        (const unsigned char *)t->data + r0 * cols * size, n * cols);
+}
+
 static int
 read_matrix(struct reading *r, size_t i, size_t k, struct err *e)
 {
@@ -281,22 +309,24 @@ read_matrix(struct reading *r, size_t i, size_t k, struct err *e)
     const struct weight *w = &r->m->block[i].w[k];
     const struct st_tensor *a, *b, *m;
     char module[NAME_MOST];
+    size_t all, before;
 
     if (l->rank == 0)
         return 0;
+    stored_rows_of(r->m, i, k, &before, &all);
     module_path(&r->m->c, i, k, module);
     a = module_tensor(r, module, "lora_A.weight");
     b = module_tensor(r, module, "lora_B.weight");
     m = module_tensor(r, module, "lora_magnitude_vector");
     if (check_shape(a, module, l->rank, w->cols, e) < 0 ||
-        check_shape(b, module, w->rows, l->rank, e) < 0 ||
-        (l->m != NULL && check_shape(m, module, 0, w->rows, e) < 0))
+        check_shape(b, module, all, l->rank, e) < 0 ||
+        (l->m != NULL && check_shape(m, module, 0, all, e) < 0))
         return -1;
     l->scale = module_scale(r, module, l->rank);
     weight_widen(l->a, a->dtype, a->data, a->n);
-    weight_widen(l->b, b->dtype, b->data, b->n);
+    widen_rows(l->b, b, before, w->rows, l->rank);
     if (l->m != NULL)
-        weight_widen(l->m, m->dtype, m->data, m->n);
+        widen_rows(l->m, m, before, w->rows, 1);
     return 0;
 }
 
@@ -521,7 +551,8 @@ target_list(const struct adapter_opt *o, const struct model *m)
     for (size_t k = 0; k < W_N; k++) {
         const char *name = adapter_module(&m->c, k, &n);
 
-        if (name != NULL && adapter_targets(&m->c, k, o->targets))
+        if (name != NULL && block_stored(&m->c, (int)k).first == (int)k &&
+            adapter_targets(&m->c, k, o->targets))
             json_array_append_new(list, json_stringn(name, n));
     }
     return list;
@@ -574,10 +605,36 @@ put_matrix(struct st_out *o, const char *module, const char *suffix,
         st_out_tensor(o, name, DT_F32, 1, &cols, p);
 }
 
+/* Copy B (m 0) or the magnitudes (m 1) of the matrices whose rows are in the
+ * stored tensor that begins with matrix k of block i, one after another; the
+ * caller frees them. */
+static float *
+stacked(const struct adapter *a, const struct model *m, size_t i, size_t k,
+    int magnitudes)
+{
+    const size_t n = (size_t)block_stored(&m->c, (int)k).n;
+    const struct low_rank *l = &a->low[i * W_N + k];
+    const size_t cols = magnitudes ? 1 : l->rank;
+    size_t before, all;
+    float *x, *to;
+
+    stored_rows_of(m, i, k, &before, &all);
+    x = to = xreallocarray(NULL, all * cols, sizeof *x);
+    for (size_t j = k; j < k + n; j++, l++) {
+        const size_t size = m->block[i].w[j].rows * cols;
+
+        memcpy(to, magnitudes ? l->m : l->b, size * sizeof *to);
+        to += size;
+    }
+    return x;
+}
+
 static int
 save_tensors(const struct adapter *a, const struct model *m, const char *file,
     struct err *e)
 {
+    float **made = xcalloc(2 * a->L * W_N, sizeof *made);
+    size_t before, all;
     struct st_out o = { 0 };
     int r;
 
@@ -585,20 +642,29 @@ save_tensors(const struct adapter *a, const struct model *m, const char *file,
     st_out_meta(&o, "format", "pt");
     for (size_t i = 0; i < a->L * W_N; i++) {
         const struct low_rank *l = &a->low[i];
-        const struct weight *w = &m->block[i / W_N].w[i % W_N];
+        const size_t block = i / W_N, k = i % W_N;
         char module[NAME_MOST];
 
-        if (l->rank == 0)
+        if (l->rank == 0 || block_stored(&m->c, (int)k).first != (int)k)
             continue;
-        module_path(&m->c, i / W_N, i % W_N, module);
-        put_matrix(&o, module, "lora_A.weight", l->rank, w->cols, l->a);
-        put_matrix(&o, module, "lora_B.weight", w->rows, l->rank, l->b);
-        if (l->m != NULL)
-            put_matrix(&o, module, "lora_magnitude_vector", 0, w->rows, l->m);
+        module_path(&m->c, block, k, module);
+        stored_rows_of(m, block, k, &before, &all);
+        made[2 * i] = stacked(a, m, block, k, 0);
+        put_matrix(&o, module, "lora_A.weight", l->rank,
+            m->block[block].w[k].cols, l->a);
+        put_matrix(&o, module, "lora_B.weight", all, l->rank, made[2 * i]);
+        if (l->m == NULL)
+            continue;
+        made[2 * i + 1] = stacked(a, m, block, k, 1);
+        put_matrix(&o, module, "lora_magnitude_vector", 0, all,
+            made[2 * i + 1]);
     }
     st_out_end(&o);
     r = st_out_save(&o, file, e);
     st_out_release(&o);
+    for (size_t i = 0; i < 2 * a->L * W_N; i++)
+        free(made[i]);
+    free(made);
     return r;
 }
 

@@ -1,0 +1,63 @@
+"""Adapters by PEFT of families whose matrices are stored otherwise than Llama's:
+logits in double precision.
+usage: lora_kinds.py OUTDIR             (tests/golden/lora; needs peft)
+The base models are those of tests/golden/family and tests/golden/experts, made again
+from their seeds.  Writes OUTDIR/NAME/, an adapter whose B is not zero, and
+OUTDIR/kinds.safetensors: ids u16 and first u32 [2,20] of each NAME as family.py, and
+logits.NAME F32.
+  phi3, phi3-dora    qkv_proj, gate_up_proj (each one matrix), o_proj, down_proj
+  qwen3_moe, gpt_oss q_proj, k_proj, v_proj, o_proj beside experts
+  qwen3_5            the same, beside blocks without attention, and the MLP"""
+import os
+import sys
+
+import peft
+import torch
+import transformers
+
+import experts
+import family
+import gpt_oss
+import st
+from family import SEED
+
+ATTENTION = ['q_proj', 'k_proj', 'v_proj', 'o_proj']
+MLP = ['gate_proj', 'up_proj', 'down_proj']
+FUSED = ['qkv_proj', 'gate_up_proj', 'o_proj', 'down_proj']
+KINDS = {
+    'phi3': (lambda: family.make('phi3'), FUSED, False),
+    'phi3-dora': (lambda: family.make('phi3'), FUSED, True),
+    'qwen3_moe': (lambda: experts.random_model(*experts.FAMILIES['qwen3_moe'], 10)[:2],
+                  ATTENTION, False),
+    'gpt_oss': (lambda: gpt_oss.make('gpt_oss')[:2], ATTENTION, False),
+    'qwen3_5': (lambda: family.make('qwen3_5'), ATTENTION + MLP, False),
+}
+
+
+def golden(out, name, got):
+    make, targets, dora = KINDS[name]
+    cfg, m = make()
+    gen = torch.Generator().manual_seed(SEED + 2)
+    adapted = peft.get_peft_model(m, peft.LoraConfig(
+        r=3, lora_alpha=6, target_modules=targets, use_dora=dora, task_type='CAUSAL_LM'))
+    with torch.no_grad():
+        for n, p in adapted.named_parameters():
+            if 'lora_' in n:
+                x = torch.randn(p.shape, generator=gen)
+                x = p * (1 + 0.1 * x) if 'magnitude' in n else 0.2 * x
+                p.copy_(x.float().double())
+    adapted.double()
+    ids, first, logits, _ = family.run(cfg, m)
+    got |= {f'ids.{name}': ids.to(torch.uint16), f'first.{name}': first.to(torch.uint32),
+            f'logits.{name}': logits}
+    adapted.float().save_pretrained(f'{out}/{name}')
+    os.remove(f'{out}/{name}/README.md')
+
+
+if __name__ == '__main__':
+    got = {}
+    for name in KINDS:
+        golden(sys.argv[1], name, got)
+    st.save(f'{sys.argv[1]}/kinds.safetensors', got, dict(
+        made_by='scripts/oracle/lora_kinds.py OUTDIR', seed=SEED, versions=st.versions(
+            peft, torch, transformers)))
