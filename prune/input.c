@@ -16,6 +16,12 @@ input_model(struct model *m, const char *path)
         die(EX_USAGE,
             "which model? -m takes a model directory or a .gguf file");
     setup_model(m, path, NULL);
+    if (model_is_f8(m))
+        die(EX_INPUT,
+            "%s: is in F8_E4M3, which cannot be pruned: convert it to BF16 "
+            "first "
+            "(convert --dtype bf16 %s OUT)",
+            path, sh_word(path));
 }
 
 void

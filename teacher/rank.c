@@ -182,6 +182,11 @@ rank_share(struct teacher *t)
             "%s: is a mixture of experts, which --shard and --tensor "
             "do not split: leave them out",
             t->a->model);
+    if (model_is_f8(&t->m) && (t->a->shard != SHARD_NONE || t->a->tensor != 1))
+        die(EX_USAGE,
+            "%s: is in F8_E4M3, which --shard and --tensor do not split: leave "
+            "them out, or convert it to BF16",
+            t->a->model);
     if (config_has_delta(&t->m.c) && (t->a->tensor != 1 || t->a->context > 1))
         die(EX_USAGE,
             "%s: has blocks with the gated delta rule, whose heads and rows "

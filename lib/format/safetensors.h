@@ -35,6 +35,7 @@ enum dtype {
     DT_U64,
     DT_I64,
     DT_F64,
+    DT_F8_E4M3, /* of weights alone: sign, 4 bits of exponent, 3 of mantissa */
     /* quantised types of GGUF; never in a safetensors file */
     DT_Q8_0,
     DT_Q4_0,

@@ -333,3 +333,22 @@ quant_widen(enum kern_quant t, float *out, const void *in, size_t n)
         n -= some;
     }
 }
+
+/* The bits of exponent and mantissa are those of a float whose exponent has
+ * another bias: 127 in place of 7.  Numbers below the least normal one are then
+ * denormal floats, and the product makes them what they are. */
+void
+quant_f8_widen(float *out, const void *in, size_t n)
+{
+    const unsigned char *p = in;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t code = p[i] & 127;
+        uint32_t bits = code << 20;
+        float x;
+
+        memcpy(&x, &bits, sizeof x);
+        x = code == 127 ? NAN : x * 0x1p120f;
+        out[i] = p[i] >> 7 ? -x : x;
+    }
+}

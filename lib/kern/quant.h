@@ -44,6 +44,9 @@ extern const signed char quant_iq4_value[16];
 /* Half the scale of an MXFP4 block with exponent e (half, as q[i] is
  * doubled). */
 float quant_mxfp4_scale(unsigned char e);
+/* Widen n numbers of F8_E4M3 (of the kind without infinities, which has NaN in
+ * the codes 127 and 255). */
+void quant_f8_widen(float *out, const void *in, size_t n);
 /* Widen n elements in whole blocks to fp32.  The bits are those of gguf-py. */
 void quant_widen(enum kern_quant t, float *out, const void *in, size_t n);
 

@@ -247,14 +247,12 @@ config_from_json(struct config *c, const json_t *model, struct err *e)
     int r;
 
     memset(c, 0, sizeof *c);
-    if (j != model && js_get(model, "quantization_config"))
-        return err_set(e, EX_INPUT,
-            "quantization_config: is not supported beside text_config: take "
-            "the model in BF16");
-    if (as == NULL)
-        return read_text(c, j, model, e);
-    if ((made = renamed_config(as, j, e)) == NULL)
+    made = as != NULL ? renamed_config(as, j, e) : json_deep_copy(j);
+    if (made == NULL)
         return -1;
+    if (j != model && js_get(model, "quantization_config"))
+        json_object_set(made, "quantization_config",
+            json_object_get(model, "quantization_config"));
     r = read_text(c, made, j == model ? made : model, e);
     json_decref(made);
     return r;

@@ -73,13 +73,30 @@ is_idle(const char *name)
 
 /* Keys of quantization_config; see compressed.h. */
 static const struct field stored_rows[] = {
-    { "quant_method", NULL, BUT(FAMILY_GPT_OSS),
-        .only = "\"compressed-tensors\"" },
-    { "quant_method", NULL, FAMILY_GPT_OSS, .only = "\"mxfp4\"" },
+    { "quant_method", NULL, ALL, KNOWN },
     { "modules_to_not_convert", NULL, FAMILY_GPT_OSS, KNOWN },
     { "version", NULL, ALL, KNOWN },
     { "sparsity_config", NULL, ALL, KNOWN },
     { "transform_config", NULL, ALL, .only = "{}" },
+};
+/* The same, of weights in F8_E4M3.  Activations are not quantised. */
+static const struct field f8_rows[] = {
+    { "quant_method", NULL, ALL, KNOWN },
+    { "activation_scheme", NULL, ALL, KNOWN },
+    { "fmt", NULL, ALL, .only = "\"e4m3\"" },
+    { "weight_block_size", NULL, ALL, KNOWN }, /* open.c */
+    { "modules_to_not_convert", NULL, ALL, KNOWN },
+    { "ignored_layers", NULL, ALL, KNOWN },
+    { "modules_to_convert", NULL, ALL, KNOWN },
+    { "scale_fmt", NULL, ALL, KNOWN },
+    { "expert_dtype", NULL, ALL, .only = "\"fp8\"" },
+    { "dequantize", NULL, ALL, KNOWN },
+    { "quant_algo", NULL, ALL, .only = "\"FP8\"" }, /* of modelopt */
+    { "config_groups", NULL, ALL, KNOWN },
+    { "ignore", NULL, ALL, KNOWN },
+    { "kv_cache_scheme", NULL, ALL, KNOWN },
+    { "kv_cache_quant_algo", NULL, ALL, KNOWN },
+    { "producer", NULL, ALL, KNOWN },
 };
 static const struct field sparsity_rows[] = {
     { "format", NULL, ALL, .only = "\"sparse-24-bitmask\"" },
@@ -126,6 +143,8 @@ find_attr(const char *name, unsigned family)
 
 static const struct field_table stored_keys = { stored_rows,
     sizeof stored_rows / sizeof *stored_rows };
+static const struct field_table f8_keys = { f8_rows,
+    sizeof f8_rows / sizeof *f8_rows };
 static const struct field_table sparsity_keys = { sparsity_rows,
     sizeof sparsity_rows / sizeof *sparsity_rows };
 
@@ -144,6 +163,45 @@ static const struct {
     { "quantization_config.sparsity_config", &sparsity_keys, 1 },
 };
 enum { NINNER = sizeof inner_keys / sizeof *inner_keys };
+
+/* Does the quantization_config v mean weights in F8_E4M3?  Older files of
+ * modelopt do not say quant_method. */
+static int
+is_f8(const json_t *v)
+{
+    const char *method = js_text_of(v, "quant_method");
+
+    return strcmp(method, "fp8") == 0 || strcmp(method, "modelopt") == 0 ||
+        (*method == '\0' && js_get(v, "quant_algo") != NULL);
+}
+
+/* The table of the object j of inner_keys[i]. */
+static const struct field_table *
+inner_table(size_t i, const json_t *j)
+{
+    return inner_keys[i].table == &stored_keys && is_f8(j)
+        ? &f8_keys
+        : inner_keys[i].table;
+}
+
+/* Check how quantization_config v says that weights are stored. */
+static int
+check_method(const json_t *v, unsigned family, struct err *e)
+{
+    const char *method = js_text_of(v, "quant_method");
+    const int oss = family == FAMILY_GPT_OSS;
+
+    if (*method == '\0' ||
+        strcmp(method, oss ? "mxfp4" : "compressed-tensors") == 0 ||
+        (!oss && is_f8(v)))
+        return 0;
+    return err_set(e, EX_INPUT,
+        "quantization_config.quant_method: \"%.40s\" is not supported (%s)",
+        method,
+        oss ? "mxfp4"
+            : "compressed-tensors that is 2:4, fp8, modelopt with quant_algo "
+              "FP8");
+}
 
 /* ---- values of missing keys ---- */
 
@@ -253,8 +311,8 @@ config_fill(const json_t *text, const json_t *model, unsigned family,
 
     drop_ignored(j, &config_fields, family);
     for (size_t i = 0; i < NINNER; i++)
-        drop_ignored((json_t *)js_get(j, inner_keys[i].at), inner_keys[i].table,
-            family);
+        drop_ignored((json_t *)js_get(j, inner_keys[i].at),
+            inner_table(i, js_get(j, inner_keys[i].at)), family);
     for (size_t i = 0; i < sizeof outer / sizeof *outer; i++)
         if (js_get(model, outer[i]))
             json_object_set(j, outer[i], json_object_get(model, outer[i]));
@@ -382,9 +440,12 @@ config_check_keys(const json_t *j, unsigned family, struct err *e)
         if (v && !json_is_object(v))
             return err_set(e, EX_INPUT, "%s: is no object", inner_keys[i].at);
         snprintf(at, sizeof at, "%s.", inner_keys[i].at);
+        if (v && inner_keys[i].table == &stored_keys &&
+            check_method(v, family, e) < 0)
+            return -1;
         if (v &&
-            check_object(v, at, inner_keys[i].table, inner_keys[i].strict,
-                family, e) < 0)
+            check_object(v, at, inner_table(i, v), inner_keys[i].strict, family,
+                e) < 0)
             return -1;
     }
     return 0;

@@ -135,7 +135,7 @@ type_of(const struct model *m, const struct gguf_how *how,
             block_is_bias(p->matrix)
         ? DT_F32
         : how->mixture == NULL
-        ? p->w->dtype
+        ? (p->w->dtype == DT_F8_E4M3 ? DT_BF16 : p->w->dtype)
         : mixture_type(how->mixture, &m->c, p->matrix, p->group,
               p->shape[p->ndim - 1], how->importance != NULL);
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "model/files/adapter.h"
 #include "model/files/adapter_file.h"
+#include "model/files/f8.h"
 #include "model/files/tensor_out.h"
 
 #include <math.h>
@@ -163,6 +164,16 @@ hash_low(XXH3_state_t *h, const struct weight *w)
         XXH3_128bits_update(h, l->m, w->rows * sizeof *l->m);
 }
 
+int
+model_is_f8(const struct model *m)
+{
+    int is = m->embed.scales != NULL || m->head.scales != NULL;
+
+    for (size_t i = 0; i < m->c.L * W_N; i++)
+        is |= m->block[i / W_N].w[i % W_N].scales != NULL;
+    return is;
+}
+
 static void
 hash_stored(XXH3_state_t *h, const struct model *m, const struct weight *w)
 {
@@ -173,6 +184,8 @@ hash_stored(XXH3_state_t *h, const struct model *m, const struct weight *w)
             each * w->stride);
     if (w->mask != NULL)
         XXH3_128bits_update(h, w->mask, w->rows * w->mask_stride);
+    if (w->scales != NULL)
+        XXH3_128bits_update(h, w->scales->x, f8_bytes(w->scales, w->rows));
     if (w->low != NULL)
         hash_low(h, w);
     model_forget(m, w);

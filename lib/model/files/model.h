@@ -78,6 +78,8 @@ void model_head_hash(const struct model *m, char out[33]);
 /* XXH3-128, in hex, of the configuration and of all weights as stored.  Drops
  * the pages that it reads. */
 void model_hash(const struct model *m, char out[33]);
+/* Is a matrix of m stored in F8_E4M3? */
+int model_is_f8(const struct model *m);
 /* Set b [L] to the shapes of all blocks. */
 void model_shape(const struct model *m, struct block_shape *b);
 /* The number of parameters without padding; a tied head counts once. */

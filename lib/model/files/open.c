@@ -6,6 +6,7 @@
 #include "format/json.h"
 #include "model/files/adapter_file.h"
 #include "model/files/compressed.h"
+#include "model/files/f8.h"
 #include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
 #include "model/files/experts_joined.h"
@@ -23,7 +24,7 @@ weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
     size_t cols)
 {
     memset(w, 0, sizeof *w);
-    if (t != DT_F32 && t != DT_F16 && t != DT_BF16 && t < DT_Q8_0)
+    if (t != DT_F32 && t != DT_F16 && t != DT_BF16 && t < DT_F8_E4M3)
         return -1;
     w->data = p;
     w->dtype = t;
@@ -182,6 +183,40 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
     return 1;
 }
 
+static void
+keep_made(struct model_source *s, void *made)
+{
+    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
+    s->made[s->nmade++] = made;
+}
+
+/* Find the scales of w, the tensor `name` in F8_E4M3. */
+static int
+take_scales(struct model_source *s, const char *name, struct weight *w,
+    struct err *e)
+{
+    static const char *const ends[] = { "_scale_inv", "_scale" };
+    const struct st_tensor *t = NULL;
+    struct f8_scales *made;
+    char scales[160];
+    size_t file;
+
+    for (size_t i = 0; i < 2 && t == NULL; i++) {
+        snprintf(scales, sizeof scales, "%s%s", name, ends[i]);
+        t = find_tensor(s, scales, &file);
+    }
+    if (t == NULL)
+        return err_set(e, EX_INPUT,
+            "tensor %s is in F8_E4M3, but %s_scale_inv, or %s_scale, is "
+            "missing",
+            name, name, name);
+    if ((made = f8_make(w, t, s->f8, e)) == NULL)
+        return -1;
+    keep_made(s, made);
+    w->scales = made;
+    return 0;
+}
+
 /* Point w to a tensor and check its shape: [rows,cols], or [cols] for ndim 1,
  * [rows,1,cols] for ndim 3.  Returns
  *   1: the matrix is stored compressed, so it is 2:4
@@ -209,6 +244,8 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
             "%s/%s: tensor %s: dtype %s is not "
             "supported for weights",
             m->path, s->file[i], name, dtype_name(t->dtype));
+    if (t->dtype == DT_F8_E4M3 && take_scales(s, name, w, e) < 0)
+        return err_prefix(e, "%s/%s", m->path, s->file[i]);
     return 0;
 }
 
@@ -268,6 +305,7 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
         return r;
     block_dims(&m->c, t, shape, &w->rows, &cols);
     w->data += before * w->stride;
+    w->scale_row = before;
     w->mask = w->mask != NULL ? w->mask + before * w->mask_stride : NULL;
     return r;
 }
@@ -279,9 +317,12 @@ point_experts(struct model *m, struct model_source *s, size_t i, int t,
 {
     const size_t E = shape->experts;
     const unsigned char **part = xcalloc(E, sizeof *part);
+    const struct f8_scales **scales = xcalloc(E, sizeof *scales);
     char name[120];
     size_t rows, cols;
     int r;
+
+    keep_made(s, scales);
 
     s->part = xgrow_pow2(s->part, s->nparts, sizeof *s->part);
     s->part[s->nparts++] = part;
@@ -303,6 +344,18 @@ point_experts(struct model *m, struct model_source *s, size_t i, int t,
                 "%s: tensor %s: is %s, but that of the expert before is %s",
                 m->path, name, dtype_name(w->dtype), dtype_name(was));
         part[k] = w->data;
+        scales[k] = w->scales;
+    }
+    if (w->scales != NULL) {
+        struct f8_scales *all = f8_join(scales, E, rows / E);
+
+        if (all == NULL)
+            return err_set(e, EX_INPUT,
+                "%s: tensor %s: the blocks of its scales are not those of the "
+                "experts before",
+                m->path, name);
+        keep_made(s, all);
+        w->scales = all;
     }
     w->data = part[0];
     w->rows = rows;
@@ -357,8 +410,7 @@ make_joined(struct model *m, struct model_source *s, size_t i, int t,
         return file == SIZE_MAX
             ? err_prefix(e, "%s", m->path)
             : err_prefix(e, "%s/%s", m->path, s->file[file]);
-    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
-    s->made[s->nmade++] = made;
+    keep_made(s, made);
     return 0;
 }
 
@@ -429,24 +481,39 @@ is_of_next(const struct model *m, const char *name)
             sscanf(name, "model.layers.%5zu.", &at) == 1 && at >= m->c.L);
 }
 
+/* Is the tensor a table that follows from the configuration, or (in a model
+ * that is stored in FP8) a scale of activations, which are not quantised? */
+static int
+is_idle_tensor(const struct model *m, const char *name)
+{
+    static const char *const ends[] = { ".rotary_emb.inv_freq",
+        ".activation_scale", ".input_scale", ".k_scale", ".v_scale" };
+    const size_t n = strlen(name);
+
+    for (size_t i = 0; i < (model_is_f8(m) ? 5 : 1); i++) {
+        const size_t end = strlen(ends[i]);
+
+        if (n > end && strcmp(name + n - end, ends[i]) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* Refuse tensors that are not used, as other loaders might compute with them.
- * Allowed are tables that follow from the configuration. */
+ */
 static int
 check_used(struct model *m, struct model_source *s, struct err *e)
 {
-    static const char table[] = ".rotary_emb.inv_freq";
     size_t images = 0;
 
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; k < s->st[i].nt; k++) {
             const char *name = s->st[i].t[k].name;
-            const size_t n = strlen(name);
 
             if (!s->used[i][k] && is_for_images(s, name))
                 images++;
             else if (s->used[i][k] || is_of_next(m, name) ||
-                (n >= sizeof table &&
-                    strcmp(name + n - (sizeof table - 1), table) == 0))
+                is_idle_tensor(m, name))
                 continue;
             else
                 return err_set(e, EX_INPUT,
@@ -477,7 +544,8 @@ read_hf_config(struct model *m, struct model_source *s, struct err *e)
     s->as = renamed_of(j);
     b = xcalloc(m->c.L, sizeof *b);
     m->block = xcalloc(m->c.L, sizeof *m->block);
-    if ((r = config_blocks(&m->c, j, b, e)) < 0) {
+    if ((r = config_blocks(&m->c, j, b, e)) < 0 ||
+        (r = f8_block(s->f8, j, e)) < 0) {
         err_prefix(e, "%s", path);
         goto done;
     }

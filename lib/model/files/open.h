@@ -15,8 +15,9 @@ struct model_source {
     char **file;          /* [n] their names in the directory */
     unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
     size_t n;
-    const char *prefix;          /* with which names of tensors begin */
-    const struct renamed *as;    /* config_renamed.h; or NULL */
+    const char *prefix;       /* with which names of tensors begin */
+    const struct renamed *as; /* config_renamed.h; or NULL */
+    size_t f8[2]; /* rows and columns of a block with a scale (f8.h) */
     const unsigned char ***part; /* [nparts] lists of struct weight.part */
     size_t nparts;
     void **made; /* [nmade] weights that were computed from stored ones */

@@ -14,6 +14,7 @@ weight_widen(float *out, enum dtype t, const unsigned char *p, size_t n)
     case DT_F32: memcpy(out, p, n * sizeof *out); return;
     case DT_BF16: kern.widen_bf16(out, p, n); return;
     case DT_F16: kern.widen_f16(out, p, n); return;
+    case DT_F8_E4M3: quant_f8_widen(out, p, n); return;
     default:
         assert(t >= DT_Q8_0 && t <= DT_MXFP4); /* checked in weight_set */
         quant_widen(QUANT_Q8_0 + (t - DT_Q8_0), out, p, n);
@@ -51,6 +52,7 @@ weight_slice(const struct weight *w, size_t r0, size_t n)
     assert(n > 0 && w->perm == 0 && w->mask == NULL && w->ints == NULL);
     assert(w->part == NULL || (r0 + n - 1) / w->part_rows == r0 / w->part_rows);
     slice.data = weight_row(w, r0);
+    slice.scale_row += r0;
     slice.rows = n;
     slice.part = NULL;
     return slice;
@@ -93,6 +95,23 @@ widen_two_of_four(const struct weight *w, size_t row, size_t c0, size_t k,
     }
 }
 
+/* Multiply columns c0..c0+k-1 of the stored row r by their scales. */
+static void
+scale_row(const struct weight *w, size_t r, size_t c0, size_t k, float *out)
+{
+    const struct f8_scales *s = w->scales;
+    const size_t row = w->scale_row + r,
+                 high = (s->part + s->rows - 1) / s->rows;
+    const float *x =
+        s->x + (row / s->part * high + row % s->part / s->rows) * s->across;
+
+    for (size_t c = c0, n; c < c0 + k; c += n) {
+        n = s->cols - c % s->cols;
+        n = n < c0 + k - c ? n : c0 + k - c;
+        kern.scale(out + c - c0, x[c / s->cols], n);
+    }
+}
+
 /* Widen columns c0..c0+k-1 of rows r0..r0+n-1.  c0 must be the start of a
  * quantised block. */
 static void
@@ -108,6 +127,8 @@ widen_part(const struct weight *w, size_t r0, size_t n, size_t c0, size_t k,
                 k, out);
         else
             weight_widen(out, w->dtype, weight_row(w, r0 + i) + skip, k);
+        if (w->scales != NULL)
+            scale_row(w, w->perm ? stored_row(w, r0 + i) : r0 + i, c0, k, out);
     }
 }
 
@@ -116,7 +137,7 @@ weight_rows(const struct weight *w, size_t r0, size_t n, float *out)
 {
     if (n == 0)
         return;
-    if (!w->perm && w->mask == NULL && w->part == NULL &&
+    if (!w->perm && w->mask == NULL && w->part == NULL && w->scales == NULL &&
         bytes_of_numbers(w, w->cols) == w->stride) {
         assert(r0 <= w->rows && n <= w->rows - r0);
         weight_widen(out, w->dtype, w->data + r0 * w->stride, n * w->cols);

@@ -9,6 +9,16 @@
 
 #include <stddef.h>
 
+/* The scales of a matrix in F8_E4M3, each of a block of rows and columns.  The
+ * last blocks of a part, and of a row, may be smaller. */
+struct f8_scales {
+    size_t rows, cols; /* of a block */
+    size_t across;     /* blocks side by side */
+    size_t part;       /* rows after which blocks begin anew: those of an
+                        * expert, or all */
+    float x[];         /* [blocks of all parts, across] */
+};
+
 /* A matrix [rows,cols], row-major as in y = x W^T, or a vector (rows = 1).  A
  * matrix with a mask is 2:4: data has only the numbers whose bits are set
  * (compressed.h). */
@@ -27,6 +37,8 @@ struct weight {
      * part[i], and data is part[0].  part NULL: one part */
     const unsigned char *const *part;
     size_t part_rows;
+    const struct f8_scales *scales; /* NULL unless dtype is DT_F8_E4M3 */
+    size_t scale_row;               /* the row of these scales that is row 0 */
     const struct int_matrix *ints; /* the matrix packed for products in integers
                                     * (packed.h); or NULL */
     const struct low_rank *low;    /* an adapter's change (adapter.h), which
