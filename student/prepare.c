@@ -170,7 +170,7 @@ open_adapter(struct student *s, const char *checkpoint)
     setup_model(&s->base, a->model, NULL);
     r = from != NULL ? adapter_open(&s->adapter, from, &s->base, s->pool, &e)
                      : adapter_new(&s->adapter, &o, &s->base, s->pool, &e);
-    if (r < 0 || adapter_trains(&s->base, &e) < 0)
+    if (r < 0 || adapter_trains(&s->base, s->adapter.dropout, &e) < 0)
         die_err(&e);
     if (adapter_params(&s->adapter) == 0 || s->adapter.whole)
         die(EX_INPUT,

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/timeline.h"
 #include "kern/kern.h"
+#include "model/files/adapter.h"
 
 #include <assert.h>
 #include <math.h>
@@ -367,6 +368,8 @@ take_gradients(void *ctx, size_t group)
 {
     struct ranks *x = ctx;
 
+    if (x->t->adapter != NULL && group < x->t->m.c.L)
+        adapter_join(x->t->adapter, &x->t->m, group, x->t->group[group].g);
     if (x->o.deterministic && !x->carry.is_padding)
         each_chunk(x, group, carry_chunk);
     if (x->o.deterministic && x->carry.low > 0)

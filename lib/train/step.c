@@ -3,6 +3,7 @@
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "kern/loss.h"
+#include "model/files/adapter.h"
 #include "model/files/fetch.h"
 #include "train/head_loss.h"
 #include "train/head_logp.h"
@@ -638,6 +639,8 @@ void
 step_flush(struct step *s)
 {
     bwd_flush(s->bwd);
+    for (size_t i = 0; s->t->adapter != NULL && i < s->t->m.c.L; i++)
+        adapter_join(s->t->adapter, &s->t->m, i, s->t->group[i].g);
     if (s->pipe != NULL)
         pipe_finish(s->pipe);
 }

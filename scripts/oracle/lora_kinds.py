@@ -5,6 +5,7 @@ The base models are those of tests/golden/family and tests/golden/experts, made 
 from their seeds.  Writes OUTDIR/NAME/, an adapter whose B is not zero, and
 OUTDIR/kinds.safetensors: ids u16 and first u32 [2,20] of each NAME as family.py, and
 logits.NAME F32.
+  and of phi3 loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py, whose AdamW it is.
   phi3, phi3-dora    qkv_proj, gate_up_proj (each one matrix), o_proj, down_proj
   qwen3_moe, gpt_oss q_proj, k_proj, v_proj, o_proj beside experts
   qwen3_5            the same, beside blocks without attention, and the MLP"""
@@ -52,6 +53,23 @@ def golden(out, name, got):
             f'logits.{name}': logits}
     adapted.float().save_pretrained(f'{out}/{name}')
     os.remove(f'{out}/{name}/README.md')
+    if 'phi3' in name:
+        train(cfg, m, adapted.double(), name, got)
+
+
+def train(cfg, m, adapted, name, got):
+    opt = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.01,
+                            betas=(0.9, 0.95), eps=1e-8, weight_decay=0)
+    path = []
+    for _ in range(5):
+        ce = family.run(cfg, m)[3]
+        path.append(ce.item())
+        opt.zero_grad()
+        ce.backward()
+        opt.step()
+    got[f'loss.{name}'] = torch.tensor(path, dtype=torch.float64)
+    for n, x in peft.get_peft_model_state_dict(adapted).items():
+        got[f'after.{name}.{n}'] = x.double()
 
 
 if __name__ == '__main__':

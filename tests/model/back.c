@@ -427,7 +427,8 @@ main(void)
         "family/phi3", "family/ministral3", "family/seed_oss",
         "family/ministral", "family/qwen3_5", "experts/mixtral",
         "experts/qwen2_moe", "experts/qwen3_moe", "experts/olmoe",
-        "experts/gpt_oss", "experts/deepseek_v2", "experts/deepseek_v3" };
+        "experts/gpt_oss", "experts/deepseek_v2", "experts/deepseek_v3",
+        "family/youtu" };
 
     kern_init();
     note_sink = listen;

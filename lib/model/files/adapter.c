@@ -100,10 +100,11 @@ lay_block(struct adapter *a, const struct model *m, size_t i,
     b->n = 0;
     for (size_t k = 0; k < W_N; k++) {
         const struct weight *w = &m->block[i].w[k];
-        const size_t r = rank[i * W_N + k], own = is_shared(m, k) ? 0 : w->cols;
+        const size_t r = rank[i * W_N + k];
 
         b->at[k] = b->n;
-        b->n += r > 0 ? r * (own + w->rows) + (a->dora ? w->rows : 0) : 0;
+        b->n += r > 0 ? r * (w->cols + w->rows) + (a->dora ? w->rows : 0) : 0;
+        a->unused += is_shared(m, k) ? r * w->cols : 0;
     }
     b->p = arena_alloc(arena, b->n, sizeof *b->p);
     for (size_t k = 0; k < W_N; k++) {
@@ -119,7 +120,7 @@ lay_block(struct adapter *a, const struct model *m, size_t i,
             continue;
         l->a = is_shared(m, k) ? a->low[i * W_N + first_of(m, k)].a
                                : b->p + b->at[k];
-        l->b = b->p + b->at[k] + (is_shared(m, k) ? 0 : l->rank * w->cols);
+        l->b = b->p + b->at[k] + l->rank * w->cols;
         l->m = a->dora ? l->b + l->rank * w->rows : NULL;
     }
 }
@@ -138,6 +139,7 @@ adapter_alloc(struct adapter *a, const struct model *m, const size_t *rank,
     arena_plan(&plan);
     for (size_t i = 0; i < a->L; i++)
         lay_block(a, m, i, rank, &plan);
+    a->unused = 0; /* lay_block counts it again */
     arena_init(&a->arena, plan.used > 0 ? plan.used : 1);
     for (size_t i = 0; i < a->L; i++)
         lay_block(a, m, i, rank, &a->arena);
@@ -182,7 +184,23 @@ adapter_params(const struct adapter *a)
 
     for (size_t i = 0; i < a->L; i++)
         n += a->block[i].n;
-    return n;
+    return n - a->unused;
+}
+
+void
+adapter_join(const struct adapter *a, const struct model *m, size_t i, float *g)
+{
+    const size_t *at = a->block[i].at;
+
+    for (size_t k = 0; k < W_N; k++) {
+        const size_t n = a->low[i * W_N + k].rank * m->block[i].w[k].cols;
+        float *from = g + at[k], *to = g + at[first_of(m, k)];
+
+        if (n == 0 || !is_shared(m, k))
+            continue;
+        kern.add(to, to, from, n);
+        memset(from, 0, n * sizeof *from);
+    }
 }
 
 /* ---- DoRA's factors ---- */
@@ -260,8 +278,7 @@ adapter_fits(const struct model *m, struct err *e)
     if (as != NULL)
         return err_set(e, EX_USAGE,
             "adapters of a %s are not supported: convert the model first, "
-            "which "
-            "makes it a %s",
+            "which makes it a %s",
             as->type, as->is);
     if (config_has_mla(&m->c))
         return err_set(e, EX_USAGE,
@@ -270,10 +287,14 @@ adapter_fits(const struct model *m, struct err *e)
 }
 
 int
-adapter_trains(const struct model *m, struct err *e)
+adapter_trains(const struct model *m, double dropout, struct err *e)
 {
-    if (family_of(&m->c)->fused || config_is_mixture(&m->c) ||
-        config_has_delta(&m->c))
+    if (family_of(&m->c)->fused && dropout > 0.0)
+        return err_set(e, EX_USAGE,
+            "the matrices of a %s that have one A would drop different inputs: "
+            "train its adapter without lora_dropout",
+            m->c.arch);
+    if (config_is_mixture(&m->c) || config_has_delta(&m->c))
         return err_set(e, EX_USAGE,
             "adapters of %s%s can be used, but training them is not supported",
             config_is_mixture(&m->c) ? "" : "the family ",
@@ -313,9 +334,11 @@ check_targets(const struct model *m, const char *targets, struct err *e)
         if (k == W_N)
             r = err_set(e, EX_USAGE,
                 "'%s' is no matrix of this model's blocks: take all-linear, or "
-                "some of q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,"
-                "down_proj",
-                p);
+                "some of %s,down_proj",
+                p,
+                family_of(&m->c)->fused
+                    ? "qkv_proj,o_proj,gate_up_proj"
+                    : "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj");
     }
     free(list);
     return r;
@@ -339,7 +362,7 @@ adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
     const double r = (double)o->rank;
     size_t *rank;
 
-    if (adapter_fits(m, e) < 0 || adapter_trains(m, e) < 0 ||
+    if (adapter_fits(m, e) < 0 || adapter_trains(m, o->dropout, e) < 0 ||
         check_targets(m, o->targets, e) < 0)
         return -1;
     rank = xcalloc(m->c.L * W_N, sizeof *rank);
@@ -354,7 +377,7 @@ adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
         struct low_rank *l = &a->low[i];
 
         l->scale = (float)(o->alpha / (o->rs ? sqrt(r) : r));
-        if (l->rank > 0)
+        if (l->rank > 0 && !is_shared(m, i % W_N))
             fill_uniform(l, m->block[i / W_N].w[i % W_N].cols, o->seed, i);
     }
     all_norms(a, m, pool, 1);

@@ -40,13 +40,14 @@ struct adapter {
     size_t L;
     struct low_rank *low; /* [L*W_N] as struct block.w; rank 0: unchanged */
     struct adapter_block {
-        float *p; /* [n] A (unless shared), B and m of each matrix that
-                   * changes */
+        float *p; /* [n] A, B and m of each matrix that changes; the place of
+                   * an A that is another matrix's holds zeros */
         size_t n;
         size_t at[W_N];    /* offset of each matrix's numbers in p */
     } * block;             /* [L] */
     struct low_rank embed; /* the embedding's [V,d], if rank > 0; a and b are
                             * malloc'd */
+    size_t unused;         /* numbers that hold such zeros */
     int whole;             /* 1: embedding or head change, too */
     int dora;              /* 1: some matrix has magnitudes */
     double dropout;        /* probability p, for training */
@@ -66,11 +67,11 @@ struct adapter_opt {
     uint64_t seed;
 };
 
-/* Make an adapter for m, to train it, and attach it.  As in PEFT, the numbers of A are
- * uniform in +-1/sqrt(in) (by the seed), B is zero, and DoRA's magnitudes are
- * the lengths of W's rows, which the pool computes.  -1 (EX_USAGE) and *e: a
- * target is no matrix of m's blocks, or adapter_fits or adapter_trains
- * refuses m. */
+/* Make an adapter for m, to train it, and attach it.  As in PEFT, the numbers
+ * of A are uniform in +-1/sqrt(in) (by the seed), B is zero, and DoRA's
+ * magnitudes are the lengths of W's rows, which the pool computes.  -1
+ * (EX_USAGE) and *e: a target is no matrix of m's blocks, or adapter_fits or
+ * adapter_trains refuses m. */
 int adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
     struct pool *pool, struct err *e);
 /* Is matrix k of blocks among `targets`: "all-linear", or a list of names such
@@ -94,10 +95,14 @@ void adapter_close(struct adapter *a);
  * tensors have other names or another order.  In a mixture of experts they
  * change attention, beside the gated delta rule attention and MLP. */
 int adapter_fits(const struct model *m, struct err *e);
-/* Can an adapter of this model be trained?  -1 (EX_USAGE) and *e: not in a fused
- * family (phi3), whose Q, K and V have one A, a mixture of experts, or beside
- * the gated delta rule. */
-int adapter_trains(const struct model *m, struct err *e);
+/* Can an adapter of this model be trained?  -1 (EX_USAGE) and *e: not in a
+ * mixture of experts or beside the gated delta rule, and with dropout not in a
+ * fused family (phi3), whose Q, K and V have one A. */
+int adapter_trains(const struct model *m, double dropout, struct err *e);
+/* Sum the gradients g of block i's A that several matrices of m have, which the
+ * passes keep apart. */
+void adapter_join(const struct adapter *a, const struct model *m, size_t i,
+    float *g);
 /* Allocate low[] and block[], zeroed, for the ranks in rank [L*W_N] (0: the
  * tensor does not change).  For adapter_new and readers of files. */
 void adapter_alloc(struct adapter *a, const struct model *m, const size_t *rank,
