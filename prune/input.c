@@ -5,6 +5,7 @@
 #include "cli/sh.h"
 #include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
+#include "model/config/mla_config.h"
 #include "tok/tok.h"
 
 #include <string.h>
@@ -33,6 +34,12 @@ input_dense_model(struct model *m, const char *path)
             "%s: is a mixture of experts, of which only experts can "
             "be removed (prune experts); or distil it into a dense model "
             "(teacher -m %s | student -m SMALL)",
+            path, sh_word(path));
+    if (config_has_mla(&m->c))
+        die(EX_INPUT,
+            "%s: has latent attention, which cannot be pruned: distil it into "
+            "a "
+            "dense model (teacher -m %s | student -m SMALL)",
             path, sh_word(path));
     if (config_has_delta(&m->c))
         die(EX_INPUT,
