@@ -5,9 +5,7 @@
 #ifndef MODEL_DELTA_KV_H
 #define MODEL_DELTA_KV_H
 
-#include "base/pool.h"
-#include "model/pass/delta.h"
-#include "model/files/model.h"
+#include "model/pass/run.h"
 
 struct delta_kv {
     const struct config *c;
@@ -15,23 +13,18 @@ struct delta_kv {
     float *state;  /* [texts,blocks,values] states (delta_state floats each) */
     float *window; /* [texts,blocks,conv-1,C] last rows, the oldest first */
     size_t blocks;
-    struct delta_weights w;
-    float *mix, *rate; /* [rows,C], [rows,2*values] of a tile */
 };
-/* Allocate for `texts` texts and tiles of `rows` tokens; nothing if no block of
- * m has the rule. */
+/* Allocate for `texts` texts; nothing if no block of m has the rule. */
 void delta_kv_lay(struct delta_kv *d, const struct model *m, size_t texts,
-    size_t rows, struct arena *a);
+    struct arena *a);
 
 /* n rows of a tile, from row `row` on, that are tokens of a text from position
  * pos on. */
 struct delta_run {
     size_t text, row, n, pos;
 };
-/* Run block i, whose vectors are vec, over runs of different texts: from raw
- * [rows,delta_raw] to att [rows,values*dv], and y, the gated norm of att. */
-void delta_kv_block(struct delta_kv *d, struct pool *pool, size_t i,
-    const float *const *vec, const struct delta_run *run, size_t n,
-    const float *raw, float *att, float *y);
+/* Run the rule over n runs of different texts: from u->a.qkv to u->a.att. */
+void delta_kv_rule(const struct delta_kv *d, struct run *u,
+    const struct delta_run *run, size_t n);
 
 #endif

@@ -3,8 +3,9 @@
  * KV_TILE rows make a tile.  A part of a weight is widened once for all rows of
  * a tile.
  *
- * Every number is computed as by forward_block.c: products have the order of
- * kern.gemm_nt, attention that of attn_fwd.
+ * Blocks are run by block_forward (pass/run.h) with the engine below: products
+ * have the order of kern.gemm_nt, attention that of attn_fwd, so every number
+ * is the one that a batch gets.
  */
 #include "model/decode/forward_kv.h"
 #include "base/profile.h"
@@ -12,9 +13,7 @@
 #include "kern/kern.h"
 #include "model/files/adapter.h"
 #include "model/pass/angles.h"
-#include "model/pass/att_gate.h"
 #include "model/config/delta_config.h"
-#include "model/pass/forward_block.h"
 #include "model/decode/kv_impl.h"
 
 #include <assert.h>
@@ -53,8 +52,7 @@ lay_cache(struct kvcache *k, struct arena *a)
     const struct model *m = k->f->m;
     const struct config *c = &m->c;
     const size_t threads = pool_size(k->f->pool), mlp = model_widest(m);
-    const size_t att = att_width(c, NULL),
-                 text = attn_text_scratch(c->H / c->KV, c->D);
+    const size_t att = att_width(c, NULL);
     size_t cols = c->d > att ? c->d : att;
 
     cols = mlp > cols ? mlp : cols;
@@ -72,29 +70,16 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->row = arena_alloc(a, KV_TILE, sizeof *k->row);
     k->run = arena_alloc(a, KV_TILE, sizeof *k->run);
     k->x = arena_alloc(a, KV_TILE * c->d, sizeof(float));
-    k->xn = arena_alloc(a, KV_TILE * c->d, sizeof(float));
-    k->out = arena_alloc(a, KV_TILE * c->d, sizeof(float));
+    k->first = arena_alloc(a, KV_TILE, sizeof *k->first);
     k->last = arena_alloc(a, k->texts * c->d, sizeof(float));
-    k->qkv = arena_alloc(a, KV_TILE * raw_width(c, NULL), sizeof(float));
-    k->att = arena_alloc(a, KV_TILE * att, sizeof(float));
-    if (k->f->family->gated)
-        k->gated = arena_alloc(a, KV_TILE * att, sizeof(float));
-    mla_lay(&k->mla, c, KV_TILE, a);
-    delta_kv_lay(&k->delta, m, k->texts, KV_TILE, a);
+    delta_kv_lay(&k->delta, m, k->texts, a);
     k->span = arena_alloc(a, KV_TILE, sizeof *k->span);
-    k->gate = arena_alloc(a, KV_TILE * mlp, sizeof(float));
-    k->up = arena_alloc(a, KV_TILE * mlp, sizeof(float));
-    experts_lay(&k->experts, c, KV_TILE, 0, a);
     if (experts_packed(m))
-        experts_lay_rounded(&k->experts, a);
-    k->each = arena_alloc(a, KV_TILE, sizeof *k->each);
-    for (size_t i = 0; k->each != NULL && i < KV_TILE; i++)
-        k->each[i] = i;
-    k->low = arena_alloc(a, KV_TILE * low_widest(m), sizeof(float));
+        experts_lay_rounded(&k->f->experts, a);
     angles_lay(c, k->longest, a, &k->cs, &k->cs_local);
     if (k->longest > angles_short(c))
         k->cs_row = arena_alloc(a, KV_TILE * config_rotary(c), sizeof(float));
-    k->scratch = lay_each(a, threads, text > att ? text : att);
+    k->scratch = lay_each(a, threads, attn_text_scratch(c->H / c->KV, c->D));
     k->wide = lay_each(a, threads, KV_PART * (cols + KV_PAD));
     k->rounded = arena_alloc(a, k->texts > KV_TILE ? k->texts : KV_TILE,
         int_row_bytes(cols));
@@ -109,7 +94,7 @@ kv_new(const struct model *m, struct pool *pool, size_t texts, size_t pages,
 
     assert(texts > 0 && longest > 0 && m->fetch == NULL);
     assert(pages > 0 && pages < UINT32_MAX);
-    k->f = fwd_make(m, pool, 1, 1, 0);
+    k->f = fwd_make(m, pool, 1, KV_TILE, FWD_ACTS);
     k->texts = texts;
     k->longest = longest;
     k->pages.pages = pages;
@@ -231,101 +216,101 @@ take_page(struct kvcache *k, size_t text)
                 size * sizeof *k->v);
 }
 
-/* ---- row by row ---- */
+/* ---- the engine of a block's stages ---- */
 
-struct kv_rowjob {
-    struct kvcache *k;
-    const float *add;  /* weight of the norm of `out` before it is added; NULL:
-                        * none */
-    const float *norm; /* weight of the norm that makes xn; NULL: none */
-    int sum;           /* 1: x += out; 0: xn = norm(x) */
-    const float *bias; /* added to `out` first; NULL: none */
+/* Consecutive stages of rows. */
+struct kv_stages {
+    struct run *u;
+    const struct stage *s;
+    size_t n;
 };
 
-/* Set *t0 to the first row of a task; returns the row after its last. */
-static size_t
-task_rows(const struct kvcache *k, size_t task, size_t *t0)
+/* Pool task: the stages for KV_ROWS rows. */
+static void
+kv_rows_task(void *ctx, size_t task, size_t worker)
 {
-    *t0 = task * KV_ROWS;
-    return *t0 + KV_ROWS < k->rows ? *t0 + KV_ROWS : k->rows;
+    const struct kv_stages *j = ctx;
+    const size_t t0 = task * KV_ROWS, rows = j->u->cache->rows;
+    const size_t end = t0 + KV_ROWS < rows ? t0 + KV_ROWS : rows;
+
+    for (size_t t = t0; t < end; t++)
+        for (size_t i = 0; i < j->n; i++) {
+            const struct row r = { j->s[i].in, 0, t, t, t, 1, worker };
+
+            j->s[i].row(j->u, &r);
+        }
 }
 
 static void
-sum_task(void *ctx, size_t task, size_t worker)
+kv_stage_products(struct run *u, const struct stage *s)
 {
-    const struct kv_rowjob *j = ctx;
-    struct kvcache *k = j->k;
-    const size_t d = k->f->m->c.d;
-    const float eps = (float)k->f->m->c.eps;
-    const float by = factor_of(k->f->m->c.residual_scale);
-    size_t t, end = task_rows(k, task, &t);
+    struct kvcache *k = u->cache;
+    struct matjob j[PRODUCTS];
 
-    (void)worker;
-    for (; t < end; t++) {
-        float *x = k->x + t * d, *out = k->out + t * d;
-
-        if (j->sum && j->bias != NULL)
-            kern.add(out, out, j->bias, d);
-        if (j->sum && j->add != NULL)
-            kern.rmsnorm(out, out, j->add, d, eps);
-        if (j->sum && by != 1.0f)
-            kern.scale(out, by, d);
-        if (j->sum)
-            kern.add(x, x, out, d);
-        else
-            norm_row(&k->f->m->c, j->norm, x, k->xn + t * d);
+    for (size_t i = 0; i < s->n; i++)
+        j[i] = (struct matjob){ k, &u->b->w[s->p[i].k], s->p[i].x, s->p[i].y,
+            k->rows, s->p[i].ldy, 0, 0, NULL };
+    if (s->glu) {
+        kv_begin_products(k, j, 2);
+        pool_run(k->f->pool, kv_parts(j), kv_mlp_task, j);
+    } else {
+        multiply_kv(k, j, s->n);
     }
 }
 
 static void
-by_rows(struct kvcache *k, void (*fn)(void *, size_t, size_t), void *ctx)
+kv_stages(struct run *u)
 {
-    pool_run(k->f->pool, (k->rows + KV_ROWS - 1) / KV_ROWS, fn, ctx);
+    const struct stage *s = u->stage, *end = s + u->nstage;
+    const size_t tasks = (u->cache->rows + KV_ROWS - 1) / KV_ROWS;
+
+    while (s < end) {
+        struct kv_stages j = { u, s, 0 };
+
+        if (s->row == NULL) {
+            kv_stage_products(u, s);
+            s += s->glu ? 2 : 1;
+            continue;
+        }
+        while (s < end && s->row != NULL)
+            s++;
+        j.n = (size_t)(s - j.s);
+        pool_run(u->f->pool, tasks, kv_rows_task, &j);
+    }
+    u->nstage = 0;
+}
+
+static const float *
+kv_angles(const struct run *u, const struct row *r, size_t *position)
+{
+    const struct kvcache *k = u->cache;
+    const struct config *c = &u->f->m->c;
+
+    *position = k->row[r->t].pos;
+    return !config_rope(c, u->i) ? NULL
+        : config_window(c, u->i) > 0 && c->theta_local > 0
+        ? k->cs_local + *position * config_rotary(c)
+        : k->row[r->t].cs;
 }
 
 /* ---- attention ---- */
 
-struct attjob {
-    struct kvcache *k;
-    const float *const *vec; /* [W_N] the block's vectors */
-    float *key, *val;        /* the block's pages */
-    int rope;                /* 1: the block has RoPE */
-    const float *local;      /* [longest,rotary] angles by position, in a block
-                              * with a window; NULL: kv_row.cs is used */
-    size_t window;           /* tokens of the block's window; 0: none */
-    size_t H, KV, qkv;       /* heads of the block, width of a row of qkv */
-};
-
-/* Finish the rows' q, k and v, and copy k and v to their pages. */
+/* Copy a row's k and v to its page. */
 static void
-keep_task(void *ctx, size_t task, size_t worker)
+keep_row(struct run *u, const struct row *r)
 {
-    const struct attjob *j = ctx;
-    struct kvcache *k = j->k;
-    const struct config *c = &k->f->m->c;
-    const size_t D = c->D, size = KV_PAGE * D, rotary = config_rotary(c);
-    size_t t, end = task_rows(k, task, &t);
+    struct kvcache *k = u->cache;
+    const size_t D = u->f->m->c.D, size = KV_PAGE * D;
+    const size_t pos = k->row[r->t].pos, at = pos % KV_PAGE;
+    const float *key = u->a.qkv + r->at * u->qkv + u->H * D;
+    float *keys = k->k + k->at[u->i], *values = k->v + k->at[u->i];
+    size_t to = kv_table(k, k->row[r->t].text)[pos / KV_PAGE] * size;
 
-    for (; t < end; t++) {
-        const size_t pos = k->row[t].pos, at = pos % KV_PAGE;
-        float *q = k->qkv + t * j->qkv, *key = q + j->H * D;
-        const float *cs = !j->rope ? NULL
-            : j->local != NULL     ? j->local + pos * rotary
-                                   : k->row[t].cs;
-        size_t to = kv_table(k, k->row[t].text)[pos / KV_PAGE] * size;
-
-        if (config_has_mla(c)) {
-            mla_heads(&k->mla, c, j->H, t, q, k->scratch[worker]);
-            turn_heads(c, j->KV, cs, pos, q, 1);
-        } else {
-            finish_qkv(c, j->KV, j->vec, cs, pos, q, NULL, k->scratch[worker]);
-        }
-        for (size_t h = 0; h < j->KV; h++, key += D) {
-            for (size_t i = 0; i < D; i++)
-                j->key[to + i * KV_PAGE + at] = key[i];
-            memcpy(j->val + to + at * D, key + j->KV * D, D * sizeof *q);
-            to += k->pages.pages * size;
-        }
+    for (size_t h = 0; h < u->KV; h++, key += D) {
+        for (size_t i = 0; i < D; i++)
+            keys[to + i * KV_PAGE + at] = key[i];
+        memcpy(values + to + at * D, key + u->KV * D, D * sizeof *key);
+        to += k->pages.pages * size;
     }
 }
 
@@ -334,193 +319,63 @@ keep_task(void *ctx, size_t task, size_t worker)
 static void
 att_task(void *ctx, size_t task, size_t worker)
 {
-    const struct attjob *j = ctx;
-    struct kvcache *k = j->k;
-    const struct config *c = &k->f->m->c;
-    const struct kv_run *r = &k->run[task / j->KV];
+    const struct run *u = ctx;
+    struct kvcache *k = u->cache;
+    const struct config *c = &u->f->m->c;
+    const struct kv_run *r = &k->run[task / u->KV];
     const struct kv_row *row = &k->row[r->row];
-    const size_t D = c->D, G = j->H / j->KV, h = task % j->KV;
-    const size_t at = h * k->pages.pages * KV_PAGE * D;
-    const struct attn_text a = { G, D, j->key + at, j->val + at,
-        kv_table(k, row->text), j->window, attn_scale(c),
-        k->qkv + r->row * j->qkv + h * G * D, j->qkv,
-        k->att + r->row * j->H * D + h * G * D, j->H * D, (float)c->attn_cap,
-        j->vec[W_SINKS] != NULL ? j->vec[W_SINKS] + h * G : NULL };
+    const size_t D = c->D, G = u->H / u->KV, h = task % u->KV;
+    const size_t at = k->at[u->i] + h * k->pages.pages * KV_PAGE * D;
+    const struct attn_text a = { G, D, k->k + at, k->v + at,
+        kv_table(k, row->text), config_window(c, u->i), attn_scale(c),
+        u->a.qkv + r->row * u->qkv + h * G * D, u->qkv,
+        u->a.att + r->row * u->H * D + h * G * D, u->H * D, (float)c->attn_cap,
+        u->vec[W_SINKS] != NULL ? u->vec[W_SINKS] + h * G : NULL };
     const double begin = profile_begin();
 
     attn_text_fwd(&a, row->pos, r->n, k->scratch[worker]);
-    for (size_t t = r->row; k->f->family->gated && t < r->row + r->n; t++) {
-        float *out = k->att + (t * j->H + h * G) * D;
-
-        att_gate(out, out, k->qkv + ((t + 1) * j->qkv - (j->H - h * G) * D),
-            G * D);
-    }
     profile_end("text attention", begin,
         4.0 * (double)(G * D * r->n) * (double)(row->pos + r->n), 0.0);
 }
 
+static void
+kv_heads(struct run *u)
+{
+    stage_rows(u, &u->mixer, keep_row, "text cache", 0);
+    run_stages(u);
+    pool_run(u->f->pool, u->cache->runs * u->KV, att_task, u);
+}
+
+static void
+kv_rule(struct run *u)
+{
+    struct kvcache *k = u->cache;
+
+    run_stages(u);
+    delta_kv_rule(&k->delta, u, k->span, k->spans);
+}
+
+static const struct engine with_cache = { kv_stages, kv_heads, kv_rule,
+    kv_angles };
+
 /* ---- a tile of rows ---- */
-
-static void
-latent_norm_task(void *ctx, size_t task, size_t worker)
-{
-    const struct attjob *j = ctx;
-    size_t t, end = task_rows(j->k, task, &t);
-
-    (void)worker;
-    for (; t < end; t++)
-        mla_norm(&j->k->mla, &j->k->f->m->c, j->vec, t);
-}
-
-static void
-latent_out_task(void *ctx, size_t task, size_t worker)
-{
-    const struct attjob *j = ctx;
-    const struct config *c = &j->k->f->m->c;
-    size_t t, end = task_rows(j->k, task, &t);
-
-    (void)worker;
-    for (; t < end; t++)
-        mla_outputs(&j->k->mla, c, j->H, t, j->k->att + t * j->H * c->D);
-}
-
-/* From xn compute latents, and from them queries (in k->qkv) and keys and
- * values (in k->mla.wide), which keep_task puts into the rows of k->qkv. */
-static void
-kv_latents(struct kvcache *k, const struct weight *w, struct attjob *att)
-{
-    const struct config *c = &k->f->m->c;
-    const struct mla_room *m = &k->mla;
-    const size_t n = k->rows, ld = mla_latent(c), wide = w[W_MLA_KVB].rows;
-    const int q = c->mla.q_rank > 0;
-    struct matjob from[] = { { k, &w[W_MLA_KVA], k->xn,
-                                 m->latent + c->mla.q_rank, n, ld, 0, 0, NULL },
-        { k, &w[q ? W_MLA_QA : W_Q], k->xn, q ? m->latent : k->qkv, n,
-            q ? ld : att->qkv, 0, 0, NULL } };
-    struct matjob kv = { k, &w[W_MLA_KVB], m->kv, m->wide, n, wide, 0, 0,
-        NULL };
-    struct matjob qs = { k, &w[W_MLA_QB], m->q, k->qkv, n, att->qkv, 0, 0,
-        NULL };
-
-    multiply_kv(k, from, 2);
-    by_rows(k, latent_norm_task, att);
-    multiply_kv(k, &kv, 1);
-    if (q)
-        multiply_kv(k, &qs, 1);
-}
-
-static void
-kv_attention(struct kvcache *k, size_t i)
-{
-    const struct config *c = &k->f->m->c;
-    const struct block *b = &k->f->m->block[i];
-    const float *const *vec = k->f->vec + i * W_N;
-    const size_t KV = b->groups, wide = qkv_width(c, KV), n = k->rows;
-    const int local = config_window(c, i) > 0 && c->theta_local > 0;
-    struct attjob att = { k, vec, k->k + k->at[i], k->v + k->at[i],
-        config_rope(c, i), local ? k->cs_local : NULL, config_window(c, i),
-        query_heads(c, KV), KV, wide };
-    float *key = k->qkv + b->w[W_Q].rows, *val = key + KV * c->D;
-    struct matjob qkv[] = { { k, &b->w[W_Q], k->xn, k->qkv, n, wide, 0, 0,
-                                NULL },
-        { k, &b->w[W_K], k->xn, key, n, wide, 0, 0, NULL },
-        { k, &b->w[W_V], k->xn, val, n, wide, 0, 0, NULL } };
-    const int latent = config_has_mla(c);
-    struct matjob o = { k, &b->w[W_O], latent ? k->mla.out : k->att, k->out, n,
-        c->d, 0, 0, NULL };
-    struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0, NULL };
-    struct kv_rowjob sum = { k, vec[W_NORM_ATT], NULL, 1, vec[W_BO] };
-
-    by_rows(k, sum_task, &first);
-    if (latent)
-        kv_latents(k, b->w, &att);
-    else
-        multiply_kv(k, qkv, 3);
-    by_rows(k, keep_task, &att);
-    pool_run(k->f->pool, k->runs * KV, att_task, &att);
-    if (latent)
-        by_rows(k, latent_out_task, &att);
-    multiply_kv(k, &o, 1);
-    by_rows(k, sum_task, &sum);
-}
-
-/* kv_attention for a block with the gated delta rule. */
-static void
-kv_delta(struct kvcache *k, size_t i)
-{
-    const struct config *c = &k->f->m->c;
-    const struct weight *w = k->f->m->block[i].w;
-    const float *const *vec = k->f->vec + i * W_N;
-    const size_t n = k->rows;
-    float *to = k->qkv;
-    struct matjob in[4];
-    struct matjob o = { k, &w[W_DELTA_OUT], k->gated, k->out, n, c->d, 0, 0,
-        NULL };
-    struct kv_rowjob first = { k, NULL, vec[W_NORM1], 0, NULL };
-    struct kv_rowjob sum = { k, NULL, NULL, 1, NULL };
-
-    by_rows(k, sum_task, &first);
-    for (size_t j = 0; j < 4; to += in[j++].w->rows)
-        in[j] = (struct matjob){ k, &w[W_DELTA_MIX + j], k->xn, to, n,
-            delta_raw(c), 0, 0, NULL };
-    multiply_kv(k, in, 4);
-    delta_kv_block(&k->delta, k->f->pool, i, vec, k->span, k->spans, k->qkv,
-        k->att, k->gated);
-    multiply_kv(k, &o, 1);
-    by_rows(k, sum_task, &sum);
-}
-
-/* out = the block's MLP of xn, or its shared expert's. */
-static void
-kv_dense(struct kvcache *k, const struct block *b)
-{
-    const size_t n = k->rows;
-    struct matjob down = { k, &b->w[W_DOWN], k->gate, k->out, n, k->f->m->c.d,
-        0, 0, NULL };
-    struct matjob mlp[] = { { k, &b->w[W_GATE], k->xn, k->gate, n, b->mlp, 0, 0,
-                                NULL },
-        { k, &b->w[W_UP], k->xn, k->up, n, b->mlp, 0, 0, NULL } };
-
-    kv_begin_products(k, mlp, 2);
-    pool_run(k->f->pool, kv_parts(mlp), kv_mlp_task, mlp);
-    multiply_kv(k, &down, 1);
-}
-
-static void
-kv_mlp(struct kvcache *k, size_t i)
-{
-    const struct block *b = &k->f->m->block[i];
-    const float *const *vec = k->f->vec + i * W_N;
-    const struct expert_block experts = { b->w, vec[W_SHARED_GATE],
-        vec[W_ROUTER_BIAS], vec[W_ROUTER_SHIFT], k->f->pool, k->f->wide, NULL,
-        NULL, i };
-    const struct expert_rows rows = { k->each, k->rows, NULL, 0 };
-    struct kv_rowjob first = { k, NULL, vec[W_NORM2], 0, NULL };
-    struct kv_rowjob sum = { k, vec[W_NORM_MLP], NULL, 1, NULL };
-
-    by_rows(k, sum_task, &first);
-    if (b->mlp > 0)
-        kv_dense(k, b);
-    if (b->experts > 0)
-        experts_forward(&k->experts, &experts, &rows, k->xn, NULL, b->mlp == 0,
-            k->out);
-    by_rows(k, sum_task, &sum);
-}
 
 /* Run the rows of the tile through all blocks. */
 static void
 run_tile(struct kvcache *k)
 {
     const struct model *m = k->f->m;
+    const struct rows rows = { 1, k->rows, NULL, k->first };
     const size_t d = m->c.d;
+    struct run u;
 
     for (size_t i = 0; i < m->c.L; i++) {
-        if (m->block[i].groups > 0)
-            kv_attention(k, i);
-        if (m->block[i].linear)
-            kv_delta(k, i);
-        if (m->block[i].mlp + m->block[i].experts > 0)
-            kv_mlp(k, i);
+        run_init(&u, k->f, i, &rows, &with_cache);
+        u.cache = k;
+        u.a = k->f->a;
+        u.a.x2 = k->x;
+        run_streams(&u, k->x, k->x);
+        block_forward(&u);
     }
     for (size_t t = 0; t < k->rows; t++) {
         const struct kv_row *r = &k->row[t];
@@ -566,9 +421,7 @@ add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id,
     if (row == 0 || k->row[row - 1].text != r->text)
         k->span[k->spans++] = (struct delta_run){ r->text, row, 0, r->pos };
     k->span[k->spans - 1].n++;
-    weight_rows(&m->embed, id, 1, k->x + row * m->c.d);
-    low_embed(&m->embed, id, k->x + row * m->c.d);
-    kern.scale(k->x + row * m->c.d, k->f->embed_scale, m->c.d);
+    embed_id(k->f, id, k->x + row * m->c.d);
 }
 
 /* Is there room for more tokens of n texts? */

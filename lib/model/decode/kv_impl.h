@@ -4,7 +4,6 @@
 #define MODEL_KV_IMPL_H
 
 #include "model/decode/delta_kv.h"
-#include "model/pass/forward_impl.h"
 #include "model/decode/forward_kv.h"
 #include "model/decode/kv_pages.h"
 
@@ -29,7 +28,7 @@ struct kv_run {
 };
 
 struct kvcache {
-    struct fwd *f;
+    struct fwd *f; /* of one row of KV_TILE tokens: the tile */
     size_t texts, longest;
     struct arena arena;
     struct kv_pages pages;
@@ -41,18 +40,12 @@ struct kvcache {
     struct kv_row *row; /* [KV_TILE] */
     struct kv_run *run; /* [KV_TILE] */
     size_t rows, runs;
-    float *x, *xn, *out;    /* [KV_TILE,d] */
+    float *x;               /* [KV_TILE,d] residual stream */
     float *last;            /* [texts,d] final states whose logits are wanted */
-    float *qkv, *att;       /* [KV_TILE,raw_width], [KV_TILE,att_width] */
-    float *gated;           /* [KV_TILE,att_width] of the gated delta rule */
-    struct mla_room mla;    /* [KV_TILE] rows of latent attention */
+    uint32_t *first;        /* [KV_TILE] zeros, for struct rows */
     struct delta_kv delta;  /* of blocks with the gated delta rule */
     struct delta_run *span; /* [KV_TILE] texts of the tile, in order */
     size_t spans;
-    float *gate, *up;       /* [KV_TILE,mlp] */
-    struct experts experts; /* for a tile */
-    size_t *each;           /* [KV_TILE] 0, 1, ... */
-    float *low;             /* [KV_TILE,low_widest] scale A x of adapters */
     float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */
     float *cs_row;          /* [KV_TILE,rotary] angles of rows whose texts are
                              * longer than angles_short; NULL: the cache has

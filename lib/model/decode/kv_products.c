@@ -179,7 +179,7 @@ void
 kv_begin_products(struct kvcache *k, struct matjob *j, size_t n)
 {
     size_t rows = 0, part;
-    float *low = k->low;
+    float *low = k->f->a.low;
     int ints = 0, whole = 0;
 
     for (size_t i = 0; i < n; i++) {

@@ -125,29 +125,33 @@ alloc_half(const struct bwd *b, struct lane *l, size_t i, size_t rows,
         l->kept[i].route = arena_alloc(a, rows * shape.experts, sizeof(float));
 }
 
+/* Allocate the gradients that both branches have apart from each other. */
+static void
+lay_branch(struct branch_grads *g, const struct config *c, size_t rows,
+    size_t tokens, struct arena *a)
+{
+    g->y = arena_alloc(a, rows * c->d, sizeof(float));
+    g->rstd = arena_alloc(a, tokens, sizeof(float));
+    g->out = g->y;
+    if (!has_added(c))
+        return;
+    g->out = arena_alloc(a, rows * c->d, sizeof(float));
+    g->rstd_after = arena_alloc(a, tokens, sizeof(float));
+}
+
 static void
 alloc_grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
     struct arena *a)
 {
-    g->dy = arena_alloc(a, rows * c->d, sizeof(float));
-    g->dxn = arena_alloc(a, rows * c->d, sizeof(float));
-    g->dx2 = arena_alloc(a, rows * c->d, sizeof(float));
+    lay_branch(&g->mixer, c, rows, tokens, a);
+    lay_branch(&g->ffn, c, rows, tokens, a);
+    g->mixer.again = arena_alloc(a, rows * c->d, sizeof(float));
+    g->ffn.xn = arena_alloc(a, rows * c->d, sizeof(float));
+    g->dx = arena_alloc(a, tokens * c->d, sizeof(float));
     g->datt = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
     g->dqkv = arena_alloc(a, rows * raw_width(c, NULL), sizeof(float));
     g->dk = arena_alloc(a, rows * c->H * c->D, sizeof(float));
     g->dv = arena_alloc(a, rows * c->H * c->D, sizeof(float));
-    g->xn1 = arena_alloc(a, rows * c->d, sizeof(float));
-    g->rstd1 = arena_alloc(a, tokens, sizeof(float));
-    g->rstd2 = arena_alloc(a, tokens, sizeof(float));
-    g->dx = arena_alloc(a, tokens * c->d, sizeof(float));
-    g->ddown = g->dy;
-    g->dout = g->dx2;
-    if (has_added(c)) {
-        g->ddown = arena_alloc(a, rows * c->d, sizeof(float));
-        g->dout = arena_alloc(a, rows * c->d, sizeof(float));
-        g->rstd_att = arena_alloc(a, tokens, sizeof(float));
-        g->rstd_mlp = arena_alloc(a, tokens, sizeof(float));
-    }
     if (c->router.n > 0) {
         g->dz = arena_alloc(a, rows * c->router.n, sizeof(float));
         g->dshared = arena_alloc(a, rows, sizeof(float));
@@ -175,8 +179,8 @@ alloc_adapter(struct bwd *b, size_t rows, size_t widest, struct arena *a)
     if (b->t->adapter->dora) {
         g->again = arena_alloc(a, rows * widest, sizeof(float));
         if (!(has_added(&m->c))) {
-            g->ddown = arena_alloc(a, rows * m->c.d, sizeof(float));
-            g->dout = arena_alloc(a, rows * m->c.d, sizeof(float));
+            g->ffn.out = arena_alloc(a, rows * m->c.d, sizeof(float));
+            g->mixer.out = arena_alloc(a, rows * m->c.d, sizeof(float));
         }
     }
     b->drop.p = b->t->adapter->dropout;
@@ -264,7 +268,8 @@ alloc_bwd(struct bwd *b, struct arena *a)
     alloc_adapter(b, rows, widest_side(m), a);
     b->g.row = arena_alloc(a, pool_size(b->f->pool) * mlp, sizeof(float));
     b->g.widest = mlp;
-    b->g.dxn1 = b->f->out;
+    b->g.mixer.xn = b->f->out;
+    b->g.ffn.again = b->f->xn;
     if (holds_embed(b)) {
         b->slot = arena_alloc(a, c->V, sizeof *b->slot);
         b->id = arena_alloc(a, c->V, sizeof *b->id);
@@ -384,17 +389,10 @@ bwd_bytes(const struct bwd *b, size_t tokens)
 static void
 init_run(struct bwd *b, struct run *u, size_t i, const struct rows *r)
 {
-    run_init(u, b->f, i, r);
+    run_init(u, b->f, i, r, NULL);
     u->a = b->at.kept[i];
-    if (u->a.latent != NULL)
-        u->mla.latent = u->a.latent;
     u->drop = b->dropping ? &b->drop : NULL;
-    u->x = b->at.hidden[i];
-    u->y = b->at.hidden[i + 1];
-    if (!u->mlp)
-        u->a.x2 = u->y;
-    else if (!u->attn)
-        u->a.x2 = b->at.hidden[i];
+    run_streams(u, b->at.hidden[i], b->at.hidden[i + 1]);
 }
 
 void
@@ -558,7 +556,7 @@ bwd_final(struct bwd *b)
 float *
 bwd_spare(struct bwd *b, enum bwd_spare which)
 {
-    return which == BWD_SPARE_X ? b->g.xn1 : b->g.dx2;
+    return which == BWD_SPARE_X ? b->g.mixer.again : b->g.mixer.y;
 }
 
 /* Hand over the gradients of group i: this call of bwd_backward adds no more to

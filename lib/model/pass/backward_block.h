@@ -3,7 +3,7 @@
 #define MODEL_BACKWARD_BLOCK_H
 
 #include "model/pass/backward.h"
-#include "model/pass/forward_block.h"
+#include "model/pass/run.h"
 
 /* Gradients in the gated delta rule's backward pass (delta_block.h). */
 struct delta_grads {
@@ -14,36 +14,29 @@ struct delta_grads {
     float *rstd;  /* [B,T,values] 1/rms in heads' norms */
     float **room; /* [threads] room for states */
 };
-/* Gradients within one block, [B,Tp,d] (padded) unless stated.  The gradients
- * of gate and up overwrite u->a.gate and u->a.up, which no later step reads.
- * u->act holds the gradient of act, then act itself, computed again. */
+/* Gradients within one block.  The gradients of gate and up overwrite u->a.gate
+ * and u->a.up, which no later stage reads.  u->act holds the gradient of act,
+ * then act itself, computed again. */
 struct grads {
-    float *dy;           /* of the block's output: dx, padded */
-    float *dxn;          /* of norm2's output, kept for norm2's weight */
-    float *dx2;          /* of the residual stream after attention */
-    float *ddown, *dout; /* of the outputs of down and o; without norms and
-                          * factors after them the same arrays as dy and dx2 */
-    float *rstd_att, *rstd_mlp; /* [B,T] 1/rms in the norms after o and down;
-                                 * NULL: no such norms */
-    float *datt;                /* [B,Tp,att_width] */
-    float *dqkv;                /* [B,Tp,raw_width] */
-    float *dk, *dv;             /* [B,H,Tp,D] each query head's term */
-    float *dxn1;                /* of norm1's output; lies in f->out, which is
-                                 * free by then */
-    float *xn1;                 /* norm1's output, recomputed; norm2's is in
-                                 * f->xn */
-    float *rstd1, *rstd2;       /* [B,T] */
+    float *dx;                      /* [B,T,d] of the residual stream: before,
+                                     * of the block's output; after, of its
+                                     * input */
+    struct branch_grads mixer, ffn; /* mixer.xn is f->out, which is free by
+                                     * then; ffn.again is f->xn */
+    float *datt;                    /* [B,Tp,att_width] */
+    float *dqkv;                    /* [B,Tp,raw_width] */
+    float *dk, *dv;                 /* [B,H,Tp,D] each query head's term */
     float *dheads;     /* [B,Tp,(H+KV)D] of the outputs of heads' norms; NULL:
                         * no such norms */
     float *rstd_heads; /* [B,T,H+KV] 1/rms in heads' norms, or NULL */
     struct delta_grads delta;
-    struct mla_room mla; /* gradients of the arrays of u->mla */
+    struct mla_room mla; /* gradients of the arrays of f->mla */
     float *rstd_latent;  /* [B,T,2] 1/rms in latents' norms; NULL: no latents */
     float *dz;           /* [B,Tp,E] of the router's logits, or NULL */
     float *dshared;      /* [B,Tp] of the logit of the shared expert's gate, or
-                       * NULL */
+                          * NULL */
     float *dsink;        /* [B,Tp,H] each query's term of the gradient of the
-                       * sinks; NULL: no sinks */
+                          * sinks; NULL: no sinks */
     const double *dp; /* [B,E] gradient of the loss of load balance with respect
                        * to the router's scores, the same for each token of a
                        * row; NULL: none */
@@ -52,25 +45,19 @@ struct grads {
     float *again;     /* [B,Tp,.] a matrix's outputs before DoRA's factors,
                        * computed again; NULL: no DoRA */
     int frozen;       /* 1: only adapters get gradients, no weights */
-    float *dx;        /* [B,T,d] before: of the block's output; after: of its
-                       * input */
     float *row;       /* [threads,widest] one row of act */
     size_t widest;
     struct group *group; /* of this block */
 };
 
-/* Compute part `part` (nb columns) of c = a w for the rows of a tile; add: c +=
- * a w.  w [K,N] is a weight as stored, a [.,K] has lda, c is [.,N].  nn_cols:
- * columns of a part; nn_parts: the number of parts, 0 if w has no rows. */
-void product_nn(struct run *u, const struct weight *w, size_t nb,
-    const float *a, size_t lda, size_t b, size_t t0, size_t part, size_t worker,
-    int add, float *c);
-size_t nn_cols(const struct weight *w);
-size_t nn_parts(const struct weight *w);
-
-/* Run the block backward.  In: u->x and u->a as block_forward left them, and
- * u->g->dx.  Out: u->g->dx and the group's gradients. */
+/* Run the block backward.  In: u->mixer.x, u->ffn.x and u->a as block_forward
+ * left them, and u->g->dx.  Out: u->g->dx and the group's gradients. */
 void block_backward(struct run *u);
+
+/* Add the stage of n products backward, and the gradients of their matrices to
+ * the list of sums. */
+void stage_back(struct run *u, const struct branch *in, const struct product *p,
+    size_t n, const char *name);
 
 /*
  * How to sum the gradient of a vector over the rows of the batch, in order:
@@ -89,7 +76,18 @@ struct vec_grad {
 };
 /* Columns of a vector's gradient in one task. */
 enum { VEC_COLS = 64 };
-size_t vec_grad_tasks(const struct vec_grad *v);
 void vec_grad_add(const struct vec_grad *v, const struct rows *r, size_t task);
+
+/*
+ * Sums over tokens, which are formed after the block's last stage.  What they
+ * read must still be there then.
+ *   sum_matrix  the gradient of matrix k: dy [.,rows] with lddy, x [.,cols]
+ *   sum_bias    of vector t, whose gradient at a token is dy [.,cols] with lddy
+ *   sum_vector  of vector t as `how` says; g, n and dy_rows are set here
+ */
+void sum_matrix(struct run *u, int k, const float *dy, size_t lddy,
+    const float *x);
+void sum_bias(struct run *u, int t, const float *dy, size_t lddy);
+void sum_vector(struct run *u, int t, struct vec_grad how);
 
 #endif

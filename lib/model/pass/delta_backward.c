@@ -55,32 +55,27 @@ delta_lay_grads(struct delta_grads *g, const struct config *c, size_t rows,
 /* From the gradient of the gated outputs compute the gradients of z and of the
  * rule's outputs; compute the gated outputs again. */
 static void
-do_doutput(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+gated_norm_back(struct run *u, const struct row *r)
 {
     const struct delta_weights *w = &u->f->delta;
     const struct delta_shape *s = w->s;
-    const size_t n = s->values * s->dv;
+    const size_t n = s->values * s->dv, at = r->at * n;
+    const float *z = u->a.qkv + r->at * u->qkv + w->C, *o = u->a.att + at;
+    float *y = u->f->gated + at, *dy = u->g->datt + at;
+    float *dn = u->g->delta.dnorm + at;
 
-    (void)worker;
-    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
-        const size_t at = b * u->c.Tp + t;
-        const float *z = u->a.qkv + at * u->qkv + w->C, *o = u->a.att + at * n;
-        float *y = u->f->gated + at * n, *dy = u->g->datt + at * n;
-        float *dn = u->g->delta.dnorm + at * n;
-        float *rstd = u->g->delta.rstd + (b * u->r->T + t) * s->values;
-
-        if (!row_live(u->r, b, t)) {
-            memset(y, 0, n * sizeof *y);
-            continue;
-        }
-        for (size_t h = 0; h < s->values; h++)
-            kern.rmsnorm(y + h * s->dv, o + h * s->dv, w->norm, s->dv, w->eps);
-        kern.silu_mul_bwd(u->g->dqkv + at * u->qkv + w->C, dn, dy, z, y, n);
-        for (size_t h = 0; h < s->values; h++)
-            rstd[h] = kern.rmsnorm_bwd(dy + h * s->dv, dn + h * s->dv,
-                o + h * s->dv, w->norm, s->dv, w->eps, NULL);
-        kern.silu_mul(y, z, y, n);
+    if (!r->live) {
+        memset(y, 0, n * sizeof *y);
+        return;
     }
+    for (size_t h = 0; h < s->values; h++)
+        kern.rmsnorm(y + h * s->dv, o + h * s->dv, w->norm, s->dv, w->eps);
+    kern.silu_mul_bwd(u->g->dqkv + r->at * u->qkv + w->C, dn, dy, z, y, n);
+    for (size_t h = 0; h < s->values; h++)
+        u->g->delta.rstd[r->tok * s->values + h] =
+            kern.rmsnorm_bwd(dy + h * s->dv, dn + h * s->dv, o + h * s->dv,
+                w->norm, s->dv, w->eps, NULL);
+    kern.silu_mul(y, z, y, n);
 }
 
 /* ---- the rule ---- */
@@ -120,7 +115,7 @@ step_state(const struct run *u, const struct delta_part *p, size_t t,
 
 /* Run the rule backward through token t, from the state `from` before it. */
 static void
-step_back(const struct run *u, const struct delta_part *p, size_t t,
+token_back(const struct run *u, const struct delta_part *p, size_t t,
     const float *from, const float *r, float *ds)
 {
     const struct delta_weights *w = &u->f->delta;
@@ -168,7 +163,7 @@ part_back(const struct run *u, const struct delta_part *p, float *room)
             step_state(u, p, t0 + t, again + t * size, again + (t + 1) * size,
                 r + t * DELTA_COLS);
         for (size_t t = n; t-- > 0;)
-            step_back(u, p, t0 + t, again + t * size, r + t * DELTA_COLS, ds);
+            token_back(u, p, t0 + t, again + t * size, r + t * DELTA_COLS, ds);
     }
 }
 
@@ -247,30 +242,26 @@ through_rates(const struct run *u, size_t at, const float *raw, float *draw)
 /* From the gradients of mix and rate compute the gradients of the convolution,
  * b and a. */
 static void
-do_dmix(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+mix_row_back(struct run *u, const struct row *r)
 {
     const struct delta_weights *w = &u->f->delta;
     const struct delta_shape *s = w->s;
-    const size_t last = s->dk;
-    float *x = u->g->delta.room[worker], *act = x + w->C;
+    const float *mix = u->f->mix + r->at * w->C;
+    float *dmix = u->g->delta.dmix + r->at * w->C;
+    float *dqkv = u->g->dqkv + r->at * u->qkv;
+    float *x = u->g->delta.room[r->worker], *act = x + w->C;
 
-    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
-        const size_t at = b * u->c.Tp + t;
-        const float *mix = u->f->mix + at * w->C;
-        float *dmix = u->g->delta.dmix + at * w->C;
-
-        if (!row_live(u->r, b, t)) {
-            memset(u->g->dqkv + at * u->qkv, 0, u->qkv * sizeof *x);
-            continue;
-        }
-        delta_convolve_at(u, b, t, x);
-        kern.silu_mul(act, x, w->ones, w->C);
-        for (size_t h = 0; h < 2 * s->keys; h++)
-            through_length(act + h * last, mix + h * last, dmix + h * last,
-                last, h < s->keys);
-        kern.silu_mul_bwd(dmix, act, dmix, x, w->ones, w->C);
-        through_rates(u, at, u->a.qkv + at * u->qkv, u->g->dqkv + at * u->qkv);
+    if (!r->live) {
+        memset(dqkv, 0, u->qkv * sizeof *dqkv);
+        return;
     }
+    delta_convolve_at(u, r, x);
+    kern.silu_mul(act, x, w->ones, w->C);
+    for (size_t h = 0; h < 2 * s->keys; h++)
+        through_length(act + h * s->dk, mix + h * s->dk, dmix + h * s->dk,
+            s->dk, h < s->keys);
+    kern.silu_mul_bwd(dmix, act, dmix, x, w->ones, w->C);
+    through_rates(u, r->at, u->a.qkv + r->at * u->qkv, dqkv);
 }
 
 /* Are token t of row b and the token `ahead` tokens later in the same text? */
@@ -284,72 +275,33 @@ text_reaches(const struct run *u, size_t b, size_t t, size_t ahead)
 
 /* The gradient at the products that the convolution reads. */
 static void
-do_dconv(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+convolve_row_back(struct run *u, const struct row *r)
 {
     const struct delta_weights *w = &u->f->delta;
     const size_t conv = w->s->conv;
+    float *to = u->g->dqkv + r->at * u->qkv;
 
-    (void)worker;
-    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
-        const size_t at = b * u->c.Tp + t;
-        float *to = u->g->dqkv + at * u->qkv;
-
-        if (!row_live(u->r, b, t))
-            continue;
-        memset(to, 0, w->C * sizeof *to);
-        for (size_t k = 0; k < conv && text_reaches(u, b, t, k); k++)
-            kern.axmul(to, 1.0f, u->g->delta.dmix + (at + k) * w->C,
-                w->taps + (conv - 1 - k) * w->C, w->C);
-    }
-}
-
-void
-delta_block_backward(struct run *u)
-{
-    const size_t chunks = u->c.tile / CHUNK, rows = u->r->B * u->c.Tp;
-    const struct delta_shape *s = &u->f->m->c.delta;
-    const size_t C = delta_mixed(&u->f->m->c), n = s->values * s->dv;
-    const struct stage out = { do_doutput, chunks, "backward gated norm", 0,
-        6 * n };
-    const struct stage mix = { do_dmix, chunks, "backward rates", 0, 4 * C };
-    const struct stage conv = { do_dconv, chunks, "backward convolution", 0,
-        (s->conv + 1) * C };
-    const double begin = profile_begin();
-
-    assert(u->f->stem == NULL);
-    delta_block_mix(u);
-    run_stages(u, &out, 1);
-    memset(u->g->delta.dmix, 0, rows * C * sizeof(float));
-    memset(u->g->delta.drate, 0, rows * 2 * s->values * sizeof(float));
-    pool_run(u->f->pool, u->r->B * s->keys, key_back, u);
-    profile_end("backward delta rule", begin, 24.0 * (double)(rows * n * s->dk),
-        0.0);
-    run_stages(u, &mix, 1);
-    run_stages(u, &conv, 1);
+    if (!r->live)
+        return;
+    memset(to, 0, w->C * sizeof *to);
+    for (size_t k = 0; k < conv && text_reaches(u, r->b, r->t, k); k++)
+        kern.axmul(to, 1.0f, u->g->delta.dmix + (r->at + k) * w->C,
+            w->taps + (conv - 1 - k) * w->C, w->C);
 }
 
 /* ---- weights ---- */
 
-void
-delta_vectors(const struct run *u,
-    void (*add)(void *ctx, int t, struct vec_grad how), void *ctx)
+static void
+delta_vectors(struct run *u)
 {
     const struct delta_weights *w = &u->f->delta;
     const struct delta_shape *s = w->s;
     const struct delta_grads *g = &u->g->delta;
     const size_t n = s->values * s->dv;
 
-    add(ctx, W_DELTA_DT,
-        (struct vec_grad){ .heads = 1,
-            .x = u->g->dqkv,
-            .dy = u->g->dqkv + w->C + n + s->values,
-            .lddy = u->qkv });
-    add(ctx, W_DELTA_LOG,
-        (struct vec_grad){ .heads = 1,
-            .x = g->dlog,
-            .dy = g->dlog,
-            .lddy = s->values });
-    add(ctx, W_DELTA_NORM,
+    sum_bias(u, W_DELTA_DT, u->g->dqkv + w->C + n + s->values, u->qkv);
+    sum_bias(u, W_DELTA_LOG, g->dlog, s->values);
+    sum_vector(u, W_DELTA_NORM,
         (struct vec_grad){ .heads = s->values,
             .rstd = g->rstd,
             .ldr = s->values,
@@ -388,10 +340,47 @@ tap_task(void *ctx, size_t task, size_t worker)
         }
 }
 
-void
-delta_conv_grad(struct run *u)
+/* Run the rule backward: from g->datt, the gradient of f->gated, to g->delta's
+ * dmix and drate. */
+static void
+rule_backward(struct run *u, const struct branch *in)
 {
+    const struct delta_shape *s = &u->f->m->c.delta;
+    const size_t C = delta_mixed(&u->f->m->c), n = s->values * s->dv;
+    const size_t rows = u->r->B * u->c.Tp;
+    double begin;
+
+    delta_mix(u, in);
+    stage_rows(u, in, gated_norm_back, "backward gated norm", 6 * n);
+    run_stages(u);
+    begin = profile_begin();
+    memset(u->g->delta.dmix, 0, rows * C * sizeof(float));
+    memset(u->g->delta.drate, 0, rows * 2 * s->values * sizeof(float));
+    pool_run(u->f->pool, u->r->B * s->keys, key_back, u);
+    profile_end("backward delta rule", begin, 24.0 * (double)(rows * n * s->dk),
+        0.0);
+}
+
+void
+delta_backward(struct run *u, const struct branch *in)
+{
+    const struct delta_shape *s = &u->f->m->c.delta;
+    const size_t C = delta_mixed(&u->f->m->c);
+    const struct product out = { W_DELTA_OUT, u->f->gated, in->d.out,
+        u->f->m->c.d, u->g->datt };
+    struct product p[4];
+
+    assert(u->f->stem == NULL);
+    stage_back(u, in, &out, 1, "backward o");
+    rule_backward(u, in);
+    stage_rows(u, in, mix_row_back, "backward rates", 4 * C);
+    run_stages(u);
     if (!u->g->frozen)
         pool_run(u->f->pool, (u->f->delta.C + VEC_COLS - 1) / VEC_COLS,
             tap_task, u);
+    stage_rows(u, in, convolve_row_back, "backward convolution",
+        (s->conv + 1) * C);
+    products_abreast(u, W_DELTA_MIX, 4, in->xn, u->g->dqkv, in->d.xn, p);
+    stage_back(u, in, p, 4, "backward qkv");
+    delta_vectors(u);
 }

@@ -1,55 +1,60 @@
-/* The gated delta rule in a block's forward pass; see delta_block.h. */
+/* The gated delta rule, a mixer, forward; see delta.h and run.h. */
 #include "model/pass/delta_block.h"
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "model/config/delta_config.h"
+#include "model/pass/attention.h"
 
 #include <string.h>
 
-/* The products of the token that comes `back` tokens before token t of row b;
- * NULL: the text begins later.  A text begins with its stem. */
+/* The products of the token that comes `back` tokens before row r; NULL: the
+ * text begins later.  A text begins with its stem. */
 static const float *
-row_before(const struct run *u, size_t b, size_t t, size_t back)
+row_before(const struct run *u, const struct row *r, size_t back)
 {
-    const size_t p = position(u->f, u->r, b, t), k = b * u->r->T + t;
-    const size_t stem = u->f->stem != NULL ? u->f->nstem[k] : 0;
-    size_t at = t - back;
+    const size_t p = position(u->f, u->r, r->b, r->t);
+    const size_t stem = u->f->stem != NULL ? u->f->nstem[r->tok] : 0;
+    size_t at = r->t - back;
 
     if (back > p)
         return NULL;
     if (p - back < stem)
-        at = u->f->stem[k] + (p - back);
-    return u->a.qkv + (b * u->c.Tp + at) * u->qkv;
+        at = u->f->stem[r->tok] + (p - back);
+    return u->a.qkv + (r->b * u->c.Tp + at) * u->qkv;
 }
 
 void
-delta_convolve_at(const struct run *u, size_t b, size_t t, float *x)
+delta_convolve_at(const struct run *u, const struct row *r, float *x)
 {
     const struct delta_weights *w = &u->f->delta;
     const float *back[DELTA_MOST_TAPS];
 
     for (size_t j = 0; j < w->s->conv; j++)
-        back[j] = row_before(u, b, t, j);
+        back[j] = row_before(u, r, j);
     delta_convolve(w, back, x);
 }
 
-/* mix and rate of some tokens */
 static void
-do_mix(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
+mix_row(struct run *u, const struct row *r)
 {
     const struct delta_weights *w = &u->f->delta;
+    float *mix = u->f->mix + r->at * w->C;
 
-    (void)worker;
-    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
-        const size_t at = b * u->c.Tp + t;
-        float *mix = u->f->mix + at * w->C;
+    if (!r->live)
+        return;
+    delta_convolve_at(u, r, mix);
+    delta_token(w, mix, u->a.qkv + r->at * u->qkv, mix,
+        u->f->rate + r->at * 2 * w->s->values);
+}
 
-        if (!row_live(u->r, b, t))
-            continue;
-        delta_convolve_at(u, b, t, mix);
-        delta_token(w, mix, u->a.qkv + at * u->qkv, mix,
-            u->f->rate + at * 2 * w->s->values);
-    }
+void
+delta_mix(struct run *u, const struct branch *in)
+{
+    const struct config *c = &u->f->m->c;
+
+    delta_take(&u->f->delta, c, u->vec);
+    stage_rows(u, in, mix_row, "forward convolution",
+        (c->delta.conv + 2) * delta_mixed(c));
 }
 
 /* Run a head over all texts of a row; before a text with a stem, over that stem
@@ -85,51 +90,51 @@ run_head(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* gated = norm(o) SiLU(z); rows of padding are zero */
-static void
-do_gated(struct run *u, size_t b, size_t t0, size_t part, size_t worker)
-{
-    const struct delta_weights *w = &u->f->delta;
-    const size_t n = w->s->values * w->s->dv;
-
-    (void)worker;
-    for (size_t t = t0 + part * CHUNK; t < t0 + (part + 1) * CHUNK; t++) {
-        const size_t at = b * u->c.Tp + t;
-
-        if (row_live(u->r, b, t)) {
-            delta_gate(w, u->a.att + at * n, u->a.qkv + at * u->qkv + w->C,
-                u->f->gated + at * n);
-        } else {
-            memset(u->a.att + at * n, 0, n * sizeof(float));
-            memset(u->f->gated + at * n, 0, n * sizeof(float));
-        }
-    }
-}
-
 void
-delta_block_mix(struct run *u)
+batch_rule(struct run *u)
 {
-    const size_t chunks = u->c.tile / CHUNK;
-    const struct config *c = &u->f->m->c;
-    const struct stage mix = { do_mix, chunks, "forward convolution", 0,
-        (c->delta.conv + 2) * delta_mixed(c) };
-
-    delta_take(&u->f->delta, c, u->vec);
-    run_stages(u, &mix, 1);
-}
-
-void
-delta_block_forward(struct run *u)
-{
-    const size_t chunks = u->c.tile / CHUNK;
     const struct delta_shape *s = &u->f->m->c.delta;
-    const struct stage gated = { do_gated, chunks, "forward gated norm", 0,
-        3 * s->values * s->dv };
-    const double begin = profile_begin();
+    double begin;
 
-    delta_block_mix(u);
+    run_stages(u);
+    delta_mix(u, &u->mixer);
+    run_stages(u);
+    begin = profile_begin();
     pool_run(u->f->pool, u->r->B * s->values, run_head, u);
     profile_end("forward delta rule", begin,
         6.0 * (double)(u->r->B * u->r->T * s->values * s->dk * s->dv), 0.0);
-    run_stages(u, &gated, 1);
 }
+
+/* gated = norm(o) SiLU(z); rows of padding are zero */
+static void
+gated_norm_row(struct run *u, const struct row *r)
+{
+    const struct delta_weights *w = &u->f->delta;
+    const size_t n = w->s->values * w->s->dv;
+    float *att = u->a.att + r->at * n, *gated = u->f->gated + r->at * n;
+
+    if (r->live) {
+        delta_gate(w, att, u->a.qkv + r->at * u->qkv + w->C, gated);
+    } else {
+        memset(att, 0, n * sizeof *att);
+        memset(gated, 0, n * sizeof *gated);
+    }
+}
+
+static void
+delta_forward(struct run *u, const struct branch *in)
+{
+    const struct delta_shape *s = &u->f->m->c.delta;
+    const struct product out = { W_DELTA_OUT, u->f->gated, in->out,
+        u->f->m->c.d, NULL };
+    struct product p[4];
+
+    products_abreast(u, W_DELTA_MIX, 4, in->xn, u->a.qkv, NULL, p);
+    stage_products(u, in, p, 4, "forward qkv");
+    u->engine->rule(u);
+    stage_rows(u, in, gated_norm_row, "forward gated norm",
+        3 * s->values * s->dv);
+    stage_products(u, in, &out, 1, "forward o");
+}
+
+const struct part part_delta = { delta_forward, delta_backward };

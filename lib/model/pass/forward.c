@@ -1,128 +1,23 @@
-/* Work space of the forward pass, embedding, final norm; see forward.h. */
+/*
+ * A model's forward pass, from ids to final states; see forward.h.  head.c goes
+ * on from there to logits.
+ *
+ *     x = embedding of the ids
+ *     for each block
+ *         x = x + mixer(norm(x))           attention.c, mla.c, delta_block.c
+ *         x = x + feed-forward(norm(x))    dense.c, experts_block.c
+ *     final states = norm(x)
+ *
+ * The blocks of generation, whose rows have their keys and values in a cache,
+ * are run by the same functions (decode/forward_kv.c).
+ */
 #include "model/pass/forward.h"
-#include "kern/attn.h"
 #include "kern/kern.h"
-#include "model/files/adapter.h"
-#include "model/pass/angles.h"
-#include "model/config/delta_config.h"
-#include "model/config/family.h"
 #include "model/files/fetch.h"
-#include "model/pass/forward_block.h"
-#include "model/pass/forward_impl.h"
-#include "model/pass/head_impl.h"
+#include "model/pass/run.h"
 
 #include <assert.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-static size_t
-round_to_tile(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
-struct cut
-cut_of(size_t T)
-{
-    const size_t n = (T + FWD_TILE - 1) / FWD_TILE;
-    const size_t tile = round_to_tile((T + n - 1) / n, ATTN_TILE);
-
-    return (struct cut){ tile, n, n * tile };
-}
-
-/* Each part copies its input again, so parts are wide: up to 1024 columns whose
- * fp32 weights take 3.5 MB, which fit the shared cache, or up to 192 columns of
- * any size (768 in bfloat16, where copying takes more of the time).  A product
- * of 128 columns or more has at least two parts, so that two threads can share
- * a tile. */
-size_t
-part_cols(size_t N, size_t K)
-{
-    const size_t least = kern_rounds() ? 768 : 192;
-    size_t want = 884736 / K, n;
-
-    want = want < least ? least : want > 1024 ? 1024 : want;
-    n = (N + want - 1) / want;
-    if (n < 2 && N >= 128)
-        n = 2;
-    return round_to_tile((N + n - 1) / n, 16);
-}
-
-size_t
-part_count(size_t N, size_t K)
-{
-    const size_t nb = N > 0 ? part_cols(N, K) : 1;
-
-    return (N + nb - 1) / nb;
-}
-
-size_t
-query_heads(const struct config *c, size_t groups)
-{
-    return groups * (c->H / c->KV);
-}
-
-size_t
-qkv_width(const struct config *c, size_t groups)
-{
-    const size_t H = query_heads(c, groups);
-
-    return ((family_of(c)->gated ? 2 : 1) * H + 2 * groups) * c->D;
-}
-
-size_t
-raw_width(const struct config *c, const struct block_shape *b)
-{
-    const size_t heads = qkv_width(c, b != NULL ? b->groups : c->KV);
-    const size_t delta =
-        config_has_delta(c) && (b == NULL || b->linear) ? delta_raw(c) : 0;
-
-    return heads > delta ? heads : delta;
-}
-
-size_t
-att_width(const struct config *c, const struct block_shape *b)
-{
-    const size_t heads = query_heads(c, b != NULL ? b->groups : c->KV) * c->D;
-    const size_t delta =
-        b == NULL || b->linear ? c->delta.values * c->delta.dv : 0;
-
-    return heads > delta ? heads : delta;
-}
-
-int
-has_qk_norm(const struct config *c)
-{
-    return block_tensor_name(c, W_NQ) != NULL;
-}
-
-int
-has_post_norm(const struct config *c)
-{
-    return block_tensor_name(c, W_NORM_ATT) != NULL;
-}
-
-int
-has_added(const struct config *c)
-{
-    return has_post_norm(c) || factor_of(c->residual_scale) != 1.0f;
-}
-
-float
-factor_of(double x)
-{
-    return x > 0.0 ? (float)x : 1.0f;
-}
-
-float
-attn_scale(const struct config *c)
-{
-    return config_has_mla(c)  ? mla_scale(c)
-        : c->attn_scale > 0.0 ? (float)c->attn_scale
-        : c->attn_scalar == 0 ? 0.0f
-                              : (float)(1 / sqrt((double)c->attn_scalar));
-}
 
 int
 row_live(const struct rows *r, size_t b, size_t t)
@@ -138,309 +33,7 @@ tile_live(const struct rows *r, size_t b, size_t t0, size_t n)
     return n;
 }
 
-/* Floats of scratch that a worker needs to widen weights of blocks. */
-static size_t
-wide_floats(const struct model *m)
-{
-    for (size_t i = 0; i < m->c.L * W_N; i++) {
-        const struct weight *w = &m->block[i / W_N].w[i % W_N];
-
-        if (!block_is_vector((int)(i % W_N)) && w->rows > 0 &&
-            w->data != NULL && weight_f32(w) == NULL)
-            return WEIGHT_PIECE;
-    }
-    return 0;
-}
-
-/* A vector in fp32: the stored values, if they stay in memory and are used as
- * they are; else room for a copy, which fill_vector makes.  NULL: another rank
- * has the block. */
-static const float *
-alloc_vector(const struct weight *w, int stays, struct arena *a)
-{
-    const float *p = stays && w->add == 0.0f ? weight_f32(w) : NULL;
-
-    return p != NULL || w->data == NULL ? p
-                                        : arena_alloc(a, w->cols, sizeof *p);
-}
-
-/* Copy w to v, unless v is the stored values. */
-static void
-fill_vector(const struct weight *w, const float *v)
-{
-    float *copy = (float *)(uintptr_t)v;
-
-    if (v == NULL || (const unsigned char *)v == w->data)
-        return;
-    weight_rows(w, 0, 1, copy);
-    for (size_t i = 0; w->add != 0.0f && i < w->cols; i++)
-        copy[i] += w->add;
-}
-
-static void
-fill_block_vectors(struct fwd *f, size_t i)
-{
-    for (size_t k = 0; k < W_N; k++)
-        fill_vector(&f->m->block[i].w[k], f->vec[i * W_N + k]);
-}
-
-/* Blocks that are fetched are skipped: their vectors are not in memory yet, and
- * block_now copies them. */
-void
-fill_vectors(struct fwd *f)
-{
-    for (size_t i = 0; i < f->m->c.L && f->m->fetch == NULL; i++)
-        fill_block_vectors(f, i);
-    fill_vector(&f->m->norm, f->norm);
-    if (f->logit_factor != 1.0f)
-        kern.scale((float *)(uintptr_t)f->norm, f->logit_factor, f->m->c.d);
-}
-
-void
-block_now(struct fwd *f, size_t i)
-{
-    fetch_now(f->m, i);
-    if (f->m->fetch != NULL)
-        fill_block_vectors(f, i);
-}
-
-static void
-alloc_vectors(struct fwd *f, struct arena *a)
-{
-    const struct model *m = f->m;
-
-    f->vec = arena_alloc(a, m->c.L * W_N, sizeof *f->vec);
-    for (size_t i = 0; i < m->c.L * W_N; i++) {
-        const struct weight *w = &m->block[i / W_N].w[i % W_N];
-        const int t = (int)(i % W_N);
-        const float *p =
-            w->rows == 1 && (block_is_vector(t) || t == W_SHARED_GATE)
-            ? alloc_vector(w, m->fetch == NULL, a)
-            : NULL;
-
-        if (f->vec != NULL) /* NULL while planning */
-            f->vec[i] = p;
-    }
-    f->norm = alloc_vector(&m->norm, f->logit_factor == 1.0f, a);
-}
-
-static float **
-per_thread(const struct fwd *f, struct arena *a, size_t floats)
-{
-    const size_t n = pool_size(f->pool);
-    float **p = arena_alloc(a, n, sizeof *p);
-
-    for (size_t i = 0; i < n; i++) {
-        float *q = arena_alloc(a, floats, sizeof *q);
-
-        if (p != NULL)
-            p[i] = q;
-    }
-    return p;
-}
-
-/* Allocate what experts need: room for AT_ONCE tokens, or a sequence if that is
- * longer; more would cost memory and gain nothing. */
-static void
-lay_experts(struct fwd *f, struct arena *a, int parts)
-{
-    enum { AT_ONCE = 1024 };
-    const size_t most = f->T > AT_ONCE ? f->T : AT_ONCE, all = f->B * f->T;
-
-    experts_lay(&f->experts, &f->m->c, all < most ? all : most,
-        parts & FWD_TRAIN, a);
-    if (f->m->c.router.n == 0)
-        return;
-    f->expert_row = arena_alloc(a, all, sizeof *f->expert_row);
-    f->expert_seq = arena_alloc(a, f->B + 1, sizeof *f->expert_seq);
-}
-
-/* Allocate what gates of outputs, latent attention and the gated delta rule
- * need. */
-static void
-lay_gates(struct fwd *f, struct arena *a, size_t rows)
-{
-    const struct config *c = &f->m->c;
-
-    if (f->family->gated)
-        f->gated = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
-    mla_lay(&f->mla, c, rows, a);
-    if (!config_has_delta(c))
-        return;
-    f->mix = arena_alloc(a, rows * delta_mixed(c), sizeof(float));
-    f->rate = arena_alloc(a, rows * 2 * c->delta.values, sizeof(float));
-    delta_lay(&f->delta, c, a);
-}
-
-/* Floats of scratch of a worker; `attention`: what attention needs. */
-static size_t
-scratch_floats(const struct config *c, size_t attention)
-{
-    const size_t state = delta_state(&c->delta), gates = c->H * c->D;
-    const size_t more = state > gates ? state : gates;
-
-    return (family_of(c)->gated || config_has_mla(c)) && more > attention
-        ? more
-        : attention;
-}
-
-/* Allocate f's arrays from a; run twice, first to count. */
-static void
-lay_fwd(struct fwd *f, struct arena *a, int parts)
-{
-    const struct config *c = &f->m->c;
-    const size_t rows = f->B * cut_of(f->T).Tp, mlp = model_widest(f->m);
-    const struct attn shape = { .H = c->H, .KV = c->KV, .D = c->D };
-
-    angles_lay(c, f->T, a, &f->cs, &f->cs_local);
-    if (f->T > angles_short(c))
-        f->cs_piece =
-            arena_alloc(a, f->B * f->T * config_rotary(c), sizeof(float));
-    if (c->window > 0) { /* some blocks have a window */
-        f->first = arena_alloc(a, f->B * f->T, sizeof *f->first);
-        f->cut_stem = arena_alloc(a, f->B * f->T, sizeof *f->cut_stem);
-        f->cut_nstem = arena_alloc(a, f->B * f->T, sizeof *f->cut_nstem);
-    }
-    f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
-    f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
-    if (parts & FWD_ACTS) {
-        f->a.qkv = arena_alloc(a, rows * raw_width(c, NULL), sizeof(float));
-        f->a.att = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
-        f->a.lse = arena_alloc(a, rows * c->H, sizeof(float));
-        f->a.gate = arena_alloc(a, rows * mlp, sizeof(float));
-        f->a.up = arena_alloc(a, rows * mlp, sizeof(float));
-        if (low_widest(f->m) > 0)
-            f->a.low = arena_alloc(a, rows * low_widest(f->m), sizeof(float));
-        f->act = f->a.gate;
-    } else {
-        f->act = arena_alloc(a, rows * mlp, sizeof(float));
-    }
-    lay_gates(f, a, rows);
-    lay_experts(f, a, parts);
-    alloc_vectors(f, a);
-    f->wide_n = wide_floats(f->m);
-    if (parts & (FWD_ACTS | FWD_HEAD))
-        head_wide(f);
-    if (parts & FWD_HEAD)
-        head_layout(f, a);
-    f->wide = per_thread(f, a, f->wide_n);
-    f->scratch = per_thread(f, a, scratch_floats(c, attn_scratch(&shape)));
-}
-
-struct fwd *
-fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
-    int parts)
-{
-    struct fwd *f = xcalloc(1, sizeof *f);
-    const char *why = kern_init();
-    struct arena plan;
-
-    assert(why == NULL);
-    (void)why;
-    assert(B > 0 && T > 0 && T < UINT32_MAX);
-    f->m = m;
-    f->family = family_of(&m->c);
-    f->embed_scale =
-        f->family->gemma ? sqrtf((float)m->c.d) : factor_of(m->c.embed_scale);
-    f->logit_factor = 1.0f / factor_of(m->c.logit_scale);
-    f->pool = pool;
-    f->B = B;
-    f->T = T;
-    f->ranks = 1;
-    arena_plan(&plan);
-    lay_fwd(f, &plan, parts);
-    arena_init(&f->arena, plan.used);
-    lay_fwd(f, &f->arena, parts);
-    fill_vectors(f);
-    return f;
-}
-
-struct fwd *
-fwd_new(const struct model *m, struct pool *pool, size_t B, size_t T)
-{
-    return fwd_make(m, pool, B, T, FWD_ACTS | FWD_HEAD);
-}
-
-struct fwd *
-fwd_new_blocks(const struct model *m, struct pool *pool, size_t B, size_t T)
-{
-    return fwd_make(m, pool, B, T, FWD_ACTS);
-}
-
-void
-fwd_free(struct fwd *f)
-{
-    if (f == NULL)
-        return;
-    free(f->context);
-    free(f->context_at);
-    arena_release(&f->arena);
-    free(f);
-}
-
-void
-fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem)
-{
-    f->stem = stem;
-    f->nstem = nstem;
-}
-
-void
-fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
-    void *ctx)
-{
-    f->tap = fn;
-    f->tap_ctx = ctx;
-}
-
-void
-fwd_tap_experts(struct fwd *f,
-    void (*fn)(void *ctx, const struct fwd_routed *t), void *ctx)
-{
-    f->routed = fn;
-    f->routed_ctx = ctx;
-}
-
-void
-fwd_sum(struct fwd *f, void (*fn)(void *ctx, float *x, size_t n), void *ctx)
-{
-    f->sum = fn;
-    f->sum_ctx = ctx;
-}
-
-void
-fwd_context_split(size_t T, size_t n, size_t *at)
-{
-    const struct cut c = cut_of(T);
-
-    for (size_t r = 0; r <= n; r++) {
-        at[r] = c.n * r / n * c.tile;
-        at[r] = at[r] < T ? at[r] : T;
-    }
-}
-
-void
-fwd_context(struct fwd *f, size_t rank, size_t n,
-    void (*fn)(void *ctx, float *x, const size_t *at), void *ctx)
-{
-    const struct config *c = &f->m->c;
-
-    assert(f->gather == NULL && rank < n);
-    f->rank = rank;
-    f->ranks = n;
-    f->gather = fn;
-    f->gather_ctx = ctx;
-    f->context_bytes = cut_of(f->T).Tp * 2 * c->KV * c->D * sizeof *f->context;
-    f->context = xmalloc(f->context_bytes);
-    f->context_at = xcalloc(n + 1, sizeof *f->context_at);
-}
-
-size_t
-fwd_bytes(const struct fwd *f)
-{
-    return f->arena.cap + f->context_bytes;
-}
-
+/* Rows of a batch, CHUNK of which are a task. */
 struct rowjob {
     struct fwd *f;
     const struct rows *r;
@@ -449,29 +42,167 @@ struct rowjob {
 };
 
 static void
+by_chunks(struct rowjob *j, void (*fn)(void *, size_t, size_t))
+{
+    assert(j->r->B <= j->f->B && j->r->T <= j->f->T);
+    pool_run(j->f->pool, (j->r->B * j->r->T + CHUNK - 1) / CHUNK, fn, j);
+}
+
+/* ---- the embedding ---- */
+
+void
+embed_id(const struct fwd *f, uint32_t id, float *y)
+{
+    const struct weight *embed = &f->m->embed;
+
+    weight_rows(embed, id, 1, y);
+    low_embed(embed, id, y);
+    if (f->embed_scale != 1.0f)
+        kern.scale(y, f->embed_scale, f->m->c.d);
+}
+
+static void
 embed_task(void *ctx, size_t task, size_t worker)
 {
     const struct rowjob *j = ctx;
     const size_t d = j->f->m->c.d, n = j->r->B * j->r->T;
     const size_t end = (task + 1) * CHUNK < n ? (task + 1) * CHUNK : n;
-    const float *w = weight_f32(&j->f->m->embed);
 
     (void)worker;
-    for (size_t t = task * CHUNK; t < end; t++) {
-        float *y = j->y + t * d;
-
+    for (size_t t = task * CHUNK; t < end; t++)
         if (j->r->first[t] == UINT32_MAX)
-            memset(y, 0, d * sizeof *y);
-        else if (w != NULL)
-            memcpy(y, w + (size_t)j->r->ids[t] * d, d * sizeof *y);
+            memset(j->y + t * d, 0, d * sizeof *j->y);
         else
-            weight_rows(&j->f->m->embed, j->r->ids[t], 1, y);
-        if (j->r->first[t] != UINT32_MAX)
-            low_embed(&j->f->m->embed, j->r->ids[t], y);
-        if (j->f->embed_scale != 1.0f)
-            kern.scale(y, j->f->embed_scale, d);
-    }
+            embed_id(j->f, j->r->ids[t], j->y + t * d);
 }
+
+void
+fwd_embed(struct fwd *f, const struct rows *r, float *x)
+{
+    const size_t L = f->m->c.L;
+    struct rowjob j = { f, r, NULL, x };
+
+    fetch_now(f->m, L);
+    fetch_next(f->m, 0);
+    fill_vectors(f);
+    by_chunks(&j, embed_task);
+    fetch_done(f->m, L);
+}
+
+/* ---- a block ---- */
+
+void
+branch_norm(struct run *u, const struct row *r)
+{
+    const struct branch *in = r->in;
+    const size_t d = u->f->m->c.d;
+    const float *norm = u->vec[in->norm], *x = in->x + r->tok * d;
+    float *xn = in->xn + r->at * d;
+
+    if (!r->live)
+        memset(xn, 0, d * sizeof *xn);
+    else if (norm != NULL)
+        kern.rmsnorm(xn, x, norm, d, (float)u->f->m->c.eps);
+    else
+        memcpy(xn, x, d * sizeof *xn);
+}
+
+/* y = x + the part's output, with a bias, a norm and a factor if the family has
+ * them. */
+static void
+branch_sum(struct run *u, const struct row *r)
+{
+    const struct branch *in = r->in;
+    const struct config *c = &u->f->m->c;
+    const size_t d = c->d;
+    const float by = factor_of(c->residual_scale);
+    float *out = u->f->out + r->at * d, *y = in->y + r->tok * d;
+
+    if (!r->live) {
+        if (r->t < u->r->T)
+            memset(y, 0, d * sizeof *y);
+        return;
+    }
+    if (in->bias >= 0 && u->vec[in->bias] != NULL)
+        kern.add(out, out, u->vec[in->bias], d);
+    if (u->vec[in->after] != NULL)
+        kern.rmsnorm(out, in->out + r->at * d, u->vec[in->after], d,
+            (float)c->eps);
+    if (by != 1.0f)
+        kern.scale(out, by, d);
+    kern.add(y, in->x + r->tok * d, out, d);
+}
+
+static void
+branch_forward(struct run *u, const struct branch *in)
+{
+    const size_t d = u->f->m->c.d;
+
+    stage_rows(u, in, branch_norm, "forward norm", 2 * d);
+    in->part->forward(u, in);
+    if (u->f->sum != NULL) { /* over the shares of a model */
+        run_stages(u);
+        u->f->sum(u->f->sum_ctx, u->f->out, u->r->B * u->c.Tp * d);
+    }
+    stage_rows(u, in, branch_sum, "forward add", 3 * d);
+}
+
+/* y = x, for a block without branches */
+static void
+pass_row(struct run *u, const struct row *r)
+{
+    const size_t d = u->f->m->c.d;
+    float *y = r->in->y + r->tok * d;
+
+    if (!r->live && r->t < u->r->T)
+        memset(y, 0, d * sizeof *y);
+    else if (r->live && r->in->y != r->in->x)
+        memcpy(y, r->in->x + r->tok * d, d * sizeof *y);
+}
+
+void
+block_forward(struct run *u)
+{
+    if (u->mixer.part != NULL)
+        branch_forward(u, &u->mixer);
+    if (u->ffn.part != NULL)
+        branch_forward(u, &u->ffn);
+    if (u->mixer.part == NULL && u->ffn.part == NULL)
+        stage_rows(u, &u->ffn, pass_row, "forward copy", 2 * u->f->m->c.d);
+    run_stages(u);
+}
+
+void
+fwd_block_part(struct fwd *f, size_t i, const struct rows *r, const float *x,
+    float *y, const struct fwd_part *part)
+{
+    struct run u;
+
+    block_now(f, i);
+    if (i + 1 < f->m->c.L)
+        fetch_next(f->m, i + 1);
+    run_init(&u, f, i, r, NULL);
+    u.a = f->a;
+    u.a.x2 = y;
+    if (part != NULL) {
+        u.mixer.part = part->no_attn ? NULL : u.mixer.part;
+        u.ffn.part = part->no_mlp ? NULL : u.ffn.part;
+        u.group = part->group;
+        u.scale = part->chan;
+    }
+    run_streams(&u, x, y);
+    block_forward(&u);
+    fetch_done(f->m, i);
+}
+
+void
+fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
+    float *y)
+{
+    fwd_block_part(f, i, r, x, y, NULL);
+}
+
+/* ---- the final states ---- */
 
 static void
 norm_task(void *ctx, size_t task, size_t worker)
@@ -491,26 +222,6 @@ norm_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-static void
-by_chunks(struct rowjob *j, void (*fn)(void *, size_t, size_t))
-{
-    assert(j->r->B <= j->f->B && j->r->T <= j->f->T);
-    pool_run(j->f->pool, (j->r->B * j->r->T + CHUNK - 1) / CHUNK, fn, j);
-}
-
-void
-fwd_embed(struct fwd *f, const struct rows *r, float *x)
-{
-    const size_t L = f->m->c.L;
-    struct rowjob j = { f, r, NULL, x };
-
-    fetch_now(f->m, L);
-    fetch_next(f->m, 0);
-    fill_vectors(f);
-    by_chunks(&j, embed_task);
-    fetch_done(f->m, L);
-}
-
 void
 fwd_norm(struct fwd *f, const struct rows *r, const float *x, float *y)
 {
@@ -526,35 +237,4 @@ fwd_states(struct fwd *f, const struct rows *r, float *x)
     for (size_t i = 0; i < f->m->c.L; i++)
         fwd_block(f, i, r, x, x);
     fwd_norm(f, r, x, x);
-}
-
-void
-fwd_block(struct fwd *f, size_t i, const struct rows *r, const float *x,
-    float *y)
-{
-    fwd_block_part(f, i, r, x, y, NULL);
-}
-
-void
-fwd_block_part(struct fwd *f, size_t i, const struct rows *r, const float *x,
-    float *y, const struct fwd_part *part)
-{
-    struct run u;
-
-    block_now(f, i);
-    if (i + 1 < f->m->c.L)
-        fetch_next(f->m, i + 1);
-    run_init(&u, f, i, r);
-    u.a = f->a;
-    u.a.x2 = y;
-    u.x = x;
-    u.y = y;
-    if (part != NULL) {
-        u.attn = u.attn && !part->no_attn;
-        u.mlp = u.mlp && !part->no_mlp;
-        u.group = part->group;
-        u.scale = part->chan;
-    }
-    block_forward(&u);
-    fetch_done(f->m, i);
 }

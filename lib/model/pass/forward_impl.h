@@ -6,10 +6,10 @@
  * zero.  The residual stream (x, x2, y and their gradients) is [B,T,d], as
  * callers see it.
  *
- * A pass is a list of stages.  Except in attention, each tile of rows goes
- * through the stages on its own.  If there are enough tiles, run_stages gives
- * whole tiles to threads; else it gives them the parts of one stage after
- * another.  Either way the same products of the same shapes are formed.
+ * A pass is a list of stages (run.h).  Except in attention, each tile of rows
+ * goes through the stages on its own.  If there are enough tiles, threads take
+ * whole tiles; else they take the parts of one stage after another.  Either way
+ * the same products of the same shapes are formed.
  */
 #ifndef MODEL_FORWARD_IMPL_H
 #define MODEL_FORWARD_IMPL_H
@@ -114,8 +114,9 @@ struct fwd {
 /* parts: what to allocate.
  *   FWD_ACTS: the arrays of a; without it the caller has its own.
  *   FWD_HEAD: what head.c needs.
+ *   FWD_SLICES: what head_slice needs, for head_top.c.
  *   FWD_TRAIN: what the backward pass through experts needs. */
-enum { FWD_ACTS = 1, FWD_HEAD = 2, FWD_TRAIN = 4 };
+enum { FWD_ACTS = 1, FWD_HEAD = 2, FWD_TRAIN = 4, FWD_SLICES = 8 };
 struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
     size_t T, int parts);
 /* Copy the vectors again, as training may have changed them; for the start of a

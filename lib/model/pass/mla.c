@@ -1,8 +1,9 @@
-/* Latent attention of a token; see mla.h. */
+/* Latent attention, a mixer; see mla.h and run.h. */
 #include "model/pass/mla.h"
 #include "kern/kern.h"
 #include "kern/rope.h"
-#include "model/files/model.h"
+#include "model/pass/attention.h"
+#include "model/pass/backward_block.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,18 +36,37 @@ mla_lay(struct mla_room *m, const struct config *c, size_t rows,
     m->out = arena_alloc(a, rows * c->H * s->v, sizeof(float));
 }
 
-void
-mla_norm(const struct mla_room *m, const struct config *c,
-    const float *const *vec, size_t at)
+/* The pass's rows of latents; they are in a.latent if they are kept. */
+static struct mla_room
+latents_of(const struct run *u)
 {
-    const struct mla_shape *s = &c->mla;
-    const float *x = m->latent + at * mla_latent(c);
+    struct mla_room m = u->f->mla;
 
+    if (u->a.latent != NULL)
+        m.latent = u->a.latent;
+    return m;
+}
+
+/* ---- forward ---- */
+
+/* Norm a row's latents. */
+static void
+latent_norms(struct run *u, const struct row *r)
+{
+    const struct config *c = &u->f->m->c;
+    const struct mla_shape *s = &c->mla;
+    const struct mla_room m = latents_of(u);
+    const float *x = m.latent + r->at * mla_latent(c);
+    float *q = m.q + r->at * s->q_rank, *kv = m.kv + r->at * s->kv_rank;
+
+    if (!r->live) {
+        memset(q, 0, s->q_rank * sizeof *q);
+        memset(kv, 0, s->kv_rank * sizeof *kv);
+        return;
+    }
     if (s->q_rank > 0)
-        kern.rmsnorm(m->q + at * s->q_rank, x, vec[W_MLA_NQ], s->q_rank,
-            latent_eps);
-    kern.rmsnorm(m->kv + at * s->kv_rank, x + s->q_rank, vec[W_MLA_NKV],
-        s->kv_rank, latent_eps);
+        kern.rmsnorm(q, x, u->vec[W_MLA_NQ], s->q_rank, latent_eps);
+    kern.rmsnorm(kv, x + s->q_rank, u->vec[W_MLA_NKV], s->kv_rank, latent_eps);
 }
 
 /* y = x [rope] in the order of kern.rope, which turns i and i + rope/2
@@ -60,16 +80,24 @@ apart_pairs(const struct mla_shape *s, const float *x, float *y)
         y[s->halves ? i : i / 2 + i % 2 * half] = x[i];
 }
 
-void
-mla_heads(const struct mla_room *m, const struct config *c, size_t H, size_t at,
-    float *qkv, float *room)
+/* Make a row of a.qkv, which begins with H queries, a row of attention [q | k |
+ * v], and turn it; rows of padding are zero. */
+static void
+latent_heads(struct run *u, const struct row *r)
 {
+    const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
-    const float *shared = m->latent + (at + 1) * mla_latent(c) - s->rope;
-    const float *wide = m->wide + at * H * (s->nope + s->v);
+    const struct mla_room m = latents_of(u);
+    const float *shared = m.latent + (r->at + 1) * mla_latent(c) - s->rope;
+    const float *wide = m.wide + r->at * u->H * (s->nope + s->v);
+    float *qkv = u->a.qkv + r->at * u->qkv, *room = u->f->scratch[r->worker];
 
-    for (size_t h = 0; h < H; h++) {
-        float *q = qkv + h * c->D, *k = q + H * c->D, *v = k + H * c->D;
+    if (!r->live) {
+        memset(qkv, 0, u->qkv * sizeof *qkv);
+        return;
+    }
+    for (size_t h = 0; h < u->H; h++) {
+        float *q = qkv + h * c->D, *k = q + u->H * c->D, *v = k + u->H * c->D;
 
         memcpy(room, q, c->D * sizeof *q);
         apart_pairs(s, room + s->nope, q);
@@ -81,27 +109,87 @@ mla_heads(const struct mla_room *m, const struct config *c, size_t H, size_t at,
         memset(v + s->v, 0, (c->D - s->v) * sizeof *v);
         wide += s->v;
     }
+    turn_heads(u, r, qkv, 1);
 }
 
-void
-mla_outputs(const struct mla_room *m, const struct config *c, size_t H,
-    size_t at, const float *att)
+/* Take the v numbers of each head's D outputs. */
+static void
+latent_outputs(struct run *u, const struct row *r)
 {
-    const size_t v = c->mla.v;
+    const size_t v = u->f->m->c.mla.v, D = u->f->m->c.D, n = u->H * v;
+    const float *att = u->a.att + r->at * u->H * D;
+    float *out = u->f->mla.out + r->at * n;
 
-    for (size_t h = 0; h < H; h++)
-        memcpy(m->out + (at * H + h) * v, att + h * c->D, v * sizeof *att);
+    if (!r->live)
+        memset(out, 0, n * sizeof *out);
+    else
+        for (size_t h = 0; h < u->H; h++)
+            memcpy(out + h * v, att + h * D, v * sizeof *out);
 }
 
-void
-mla_outputs_back(const struct mla_room *g, const struct config *c, size_t H,
-    size_t at, float *datt)
+/* The two products of in->xn, and the two of normed latents (one, if queries
+ * have no latent).  y, m: latents and queries, or their gradients. */
+static void
+latent_products(const struct run *u, const struct branch *in,
+    const struct mla_room *m, float *queries, float *dxn, struct product p[2])
 {
-    const size_t v = c->mla.v;
+    const struct config *c = &u->f->m->c;
+    const size_t rank = c->mla.q_rank, n = mla_latent(c);
 
-    for (size_t h = 0; h < H; h++) {
-        memcpy(datt + h * c->D, g->out + (at * H + h) * v, v * sizeof *datt);
-        memset(datt + h * c->D + v, 0, (c->D - v) * sizeof *datt);
+    p[0] = (struct product){ W_MLA_KVA, in->xn, m->latent + rank, n, dxn };
+    p[1] = rank > 0 ? (struct product){ W_MLA_QA, in->xn, m->latent, n, dxn }
+                    : (struct product){ W_Q, in->xn, queries, u->qkv, dxn };
+}
+
+static size_t
+widening_products(const struct run *u, const struct mla_room *m,
+    const struct mla_room *d, float *queries, struct product p[2])
+{
+    const struct mla_shape *s = &u->f->m->c.mla;
+    const struct mla_room latent = latents_of(u);
+
+    p[0] = (struct product){ W_MLA_KVB, latent.kv, m->wide,
+        u->H * (s->nope + s->v), d != NULL ? d->kv : NULL };
+    p[1] = (struct product){ W_MLA_QB, latent.q, queries, u->qkv,
+        d != NULL ? d->q : NULL };
+    return s->q_rank > 0 ? 2 : 1;
+}
+
+static void
+latent_forward(struct run *u, const struct branch *in)
+{
+    const struct config *c = &u->f->m->c;
+    const struct mla_room m = latents_of(u);
+    struct product p[2];
+    size_t n;
+
+    show_input(u, in, FWD_ATTN, in->xn, c->d);
+    latent_products(u, in, &m, u->a.qkv, NULL, p);
+    stage_products(u, in, p, 2, "forward latents");
+    stage_rows(u, in, latent_norms, "forward latent norms", 2 * mla_latent(c));
+    n = widening_products(u, &m, NULL, u->a.qkv, p);
+    stage_products(u, in, p, n, "forward widening");
+    stage_rows(u, in, latent_heads, "forward rope", 6 * u->H * c->D);
+    u->engine->heads(u);
+    stage_rows(u, in, latent_outputs, "forward outputs", 2 * u->H * c->mla.v);
+    heads_output(u, in, m.out);
+}
+
+/* ---- backward ---- */
+
+/* Set datt from g->mla.out, the gradient at W_O's input, and compute that input
+ * again. */
+static void
+latent_outputs_back(struct run *u, const struct row *r)
+{
+    const size_t v = u->f->m->c.mla.v, D = u->f->m->c.D;
+    const float *from = u->g->mla.out + r->at * u->H * v;
+    float *datt = u->g->datt + r->at * u->H * D;
+
+    latent_outputs(u, r);
+    for (size_t h = 0; h < u->H; h++) {
+        memcpy(datt + h * D, from + h * v, v * sizeof *datt);
+        memset(datt + h * D + v, 0, (D - v) * sizeof *datt);
     }
 }
 
@@ -115,17 +203,22 @@ join_pairs(const struct mla_shape *s, const float *y, float *x)
         x[i] = y[s->halves ? i : i / 2 + i % 2 * half];
 }
 
-void
-mla_heads_back(const struct mla_room *g, const struct config *c, size_t H,
-    size_t at, float *dqkv, float *room)
+/* latent_heads backward: from a row of dqkv, turned back, the gradients of the
+ * queries, of keys and values, and of the key's numbers with RoPE. */
+static void
+latent_heads_back(struct run *u, const struct row *r)
 {
+    const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
-    float *shared = g->latent + (at + 1) * mla_latent(c) - s->rope;
-    float *wide = g->wide + at * H * (s->nope + s->v);
+    const struct mla_room *g = &u->g->mla;
+    float *shared = g->latent + (r->at + 1) * mla_latent(c) - s->rope;
+    float *wide = g->wide + r->at * u->H * (s->nope + s->v);
+    float *dqkv = u->g->dqkv + r->at * u->qkv;
+    float *room = u->f->scratch[r->worker];
 
     memset(shared, 0, s->rope * sizeof *shared);
-    for (size_t h = 0; h < H; h++) {
-        float *q = dqkv + h * c->D, *k = q + H * c->D, *v = k + H * c->D;
+    for (size_t h = 0; h < u->H; h++) {
+        float *q = dqkv + h * c->D, *k = q + u->H * c->D, *v = k + u->H * c->D;
 
         memcpy(room, q, c->D * sizeof *q);
         memcpy(q, room + s->rope, s->nope * sizeof *q);
@@ -139,17 +232,71 @@ mla_heads_back(const struct mla_room *g, const struct config *c, size_t H,
     }
 }
 
-void
-mla_norm_back(const struct mla_room *g, const struct mla_room *m,
-    const struct config *c, const float *const *vec, size_t at, float *rstd)
+static void
+latent_norms_back(struct run *u, const struct row *r)
 {
+    const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
-    const float *x = m->latent + at * mla_latent(c);
-    float *dx = g->latent + at * mla_latent(c);
+    const struct mla_room m = latents_of(u), *g = &u->g->mla;
+    const size_t n = mla_latent(c);
+    const float *x = m.latent + r->at * n;
+    float *dx = g->latent + r->at * n, *rstd = u->g->rstd_latent + r->tok * 2;
+
+    if (!r->live) {
+        memset(dx, 0, n * sizeof *dx);
+        return;
+    }
+    if (s->q_rank > 0)
+        rstd[0] = kern.rmsnorm_bwd(dx, g->q + r->at * s->q_rank, x,
+            u->vec[W_MLA_NQ], s->q_rank, latent_eps, NULL);
+    rstd[1] = kern.rmsnorm_bwd(dx + s->q_rank, g->kv + r->at * s->kv_rank,
+        x + s->q_rank, u->vec[W_MLA_NKV], s->kv_rank, latent_eps, NULL);
+}
+
+static void
+latent_vectors(struct run *u)
+{
+    const struct mla_shape *s = &u->f->m->c.mla;
+    const struct mla_room m = latents_of(u), *g = &u->g->mla;
+    struct vec_grad how = { .heads = 1,
+        .rstd = u->g->rstd_latent,
+        .ldr = 2,
+        .x = m.latent,
+        .x_rows = u->c.Tp,
+        .ldx = mla_latent(&u->f->m->c),
+        .dy = g->q,
+        .lddy = s->q_rank };
 
     if (s->q_rank > 0)
-        rstd[0] = kern.rmsnorm_bwd(dx, g->q + at * s->q_rank, x, vec[W_MLA_NQ],
-            s->q_rank, latent_eps, NULL);
-    rstd[1] = kern.rmsnorm_bwd(dx + s->q_rank, g->kv + at * s->kv_rank,
-        x + s->q_rank, vec[W_MLA_NKV], s->kv_rank, latent_eps, NULL);
+        sum_vector(u, W_MLA_NQ, how);
+    how.rstd++;
+    how.x += s->q_rank;
+    how.dy = g->kv;
+    how.lddy = s->kv_rank;
+    sum_vector(u, W_MLA_NKV, how);
 }
+
+static void
+latent_backward(struct run *u, const struct branch *in)
+{
+    const struct config *c = &u->f->m->c;
+    const struct mla_room m = latents_of(u), *g = &u->g->mla;
+    const struct product o = { W_O, m.out, in->d.out, c->d, g->out };
+    struct product p[2];
+    size_t n;
+
+    stage_back(u, in, &o, 1, "backward o");
+    stage_rows(u, in, latent_outputs_back, "backward outputs", 2 * u->H * c->D);
+    heads_backward(u, in);
+    stage_rows(u, in, latent_norms, "latent norms again", 2 * mla_latent(c));
+    stage_rows(u, in, latent_heads_back, "backward rope", 6 * u->H * c->D);
+    n = widening_products(u, g, g, u->g->dqkv, p);
+    stage_back(u, in, p, n, "backward widening");
+    stage_rows(u, in, latent_norms_back, "backward latent norms",
+        4 * mla_latent(c));
+    latent_products(u, in, g, u->g->dqkv, in->d.xn, p);
+    stage_back(u, in, p, 2, "backward latents");
+    latent_vectors(u);
+}
+
+const struct part part_latent = { latent_forward, latent_backward };

@@ -22,7 +22,8 @@
 /* The scale of scores. */
 float mla_scale(const struct config *c);
 
-/* Room of a pass for rows of latents.  While planning all are NULL. */
+/* Room of a pass for rows of latents, or for their gradients.  While planning
+ * all are NULL. */
 struct mla_room {
     float *latent; /* [rows,mla_latent] of Q, of K and V, and r */
     float *q, *kv; /* [rows,q_rank], [rows,kv_rank] normed latents */
@@ -32,34 +33,5 @@ struct mla_room {
 /* Allocate; nothing if c has no latent attention. */
 void mla_lay(struct mla_room *m, const struct config *c, size_t rows,
     struct arena *a);
-
-/* Norm the latents of row `at`; vec [W_N]: the block's vectors. */
-void mla_norm(const struct mla_room *m, const struct config *c,
-    const float *const *vec, size_t at);
-/* Make qkv a row of attention, [q | k | v] of H heads of D numbers.  On entry
- * qkv begins with H queries as W_Q or W_MLA_QB gives them; k and v come from
- * row `at` of m.  RoPE has yet to turn the first `rope` numbers of each q and
- * k.  room [D]: scratch. */
-void mla_heads(const struct mla_room *m, const struct config *c, size_t H,
-    size_t at, float *qkv, float *room);
-/* Set row `at` of m->out from att [H*D], the outputs of heads. */
-void mla_outputs(const struct mla_room *m, const struct config *c, size_t H,
-    size_t at, const float *att);
-
-/* Each function below runs the one of its name above backward, for row `at`.
- * The arrays of g hold the gradients of those of the room m.
- *   mla_outputs_back  sets datt [H*D] from row `at` of g->out
- *   mla_heads_back    turns dqkv, the gradient of mla_heads's qkv, into that of
- *                     the queries given to it; sets g->wide, and in
- *                     g->latent the gradient of the key's rotated numbers
- *   mla_norm_back     sets the gradients of both latents in g->latent from g->q
- *                     and g->kv, and rstd [2]: 1/rms of Q's latent and of K
- *                     and V's */
-void mla_outputs_back(const struct mla_room *g, const struct config *c,
-    size_t H, size_t at, float *datt);
-void mla_heads_back(const struct mla_room *g, const struct config *c, size_t H,
-    size_t at, float *dqkv, float *room);
-void mla_norm_back(const struct mla_room *g, const struct mla_room *m,
-    const struct config *c, const float *const *vec, size_t at, float *rstd);
 
 #endif

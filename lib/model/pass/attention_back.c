@@ -1,0 +1,157 @@
+/* Attention, backward; see attention.h. */
+#include "model/pass/attention.h"
+#include "base/profile.h"
+#include "kern/attn.h"
+#include "kern/kern.h"
+#include "model/pass/att_gate.h"
+#include "model/pass/backward_block.h"
+
+#include <string.h>
+
+/* From the gradient of the gated outputs of heads compute the gradients of the
+ * outputs and of the gates; compute the gated outputs again. */
+static void
+gate_row_back(struct run *u, const struct row *r)
+{
+    const size_t n = u->H * u->f->m->c.D, skip = u->qkv - n;
+    const float *gate = u->a.qkv + r->at * u->qkv + skip;
+    const float *att = u->a.att + r->at * n;
+    float *gated = u->f->gated + r->at * n;
+
+    if (!r->live) {
+        memset(gated, 0, n * sizeof *gated);
+        return;
+    }
+    att_gate(gated, att, gate, n);
+    att_gate_bwd(u->g->datt + r->at * n, u->g->dqkv + r->at * u->qkv + skip,
+        att, gate, n);
+}
+
+static void
+attend_bwd(void *ctx, size_t task, size_t worker)
+{
+    struct run *u = ctx;
+    const struct config *c = &u->f->m->c;
+    const size_t b = task / u->H, h = task % u->H, Tp = u->c.Tp;
+    const size_t row = b * Tp * u->qkv, part = task * Tp * c->D;
+    const struct attn a = attention_of(u, b);
+    const double begin = profile_begin();
+    double pairs = 0.0;
+
+    attn_bwd(&a, h, u->g->datt + b * Tp * u->H * c->D, u->g->dqkv + row,
+        u->g->dk + part, u->g->dv + part, u->f->scratch[worker]);
+    if (a.sink != NULL)
+        attn_sink_bwd(&a, h, u->g->datt + b * Tp * u->H * c->D,
+            u->g->dsink + b * Tp * u->H);
+    for (size_t qt = 0; qt < Tp / ATTN_TILE; qt++)
+        pairs += attn_pairs(&a, qt);
+    profile_end("backward attention", begin, 10.0 * (double)c->D * pairs, 0.0);
+    profile_exps("backward attention", pairs);
+}
+
+/* Backward through the norms of a row's heads: changes dq in place.  The
+ * gradients of the norms' weights need the old value, of which a copy stays in
+ * dheads. */
+static void
+head_norms(struct run *u, const struct row *r, float *dq)
+{
+    const struct config *c = &u->f->m->c;
+    const int whole = u->f->family->whole_norms;
+    const size_t D = c->D, n = u->H + u->KV;
+    const float *raw = u->a.raw + r->at * n * D;
+    size_t len;
+
+    memcpy(u->g->dheads + r->at * n * D, dq, n * D * sizeof *dq);
+    for (size_t h = 0; h < n; h += len) { /* len heads have one norm */
+        len = !whole ? 1 : h < u->H ? u->H : u->KV;
+        u->g->rstd_heads[r->tok * n + h] =
+            kern.rmsnorm_bwd(dq + h * D, dq + h * D, raw + h * D,
+                u->vec[h < u->H ? W_NQ : W_NK], len * D, (float)c->eps, NULL);
+    }
+}
+
+/* Add up the query heads' terms of dk and dv in the order of heads; then go
+ * back through RoPE, the heads' norms and att_gate_apart. */
+static void
+finish_row_back(struct run *u, const struct row *r)
+{
+    const size_t D = u->f->m->c.D, G = u->H / u->KV, Tp = u->c.Tp;
+    float *dq = u->g->dqkv + r->at * u->qkv;
+    float *dk = dq + u->H * D, *dv = dk + u->KV * D;
+
+    if (!r->live) {
+        memset(dq, 0, u->qkv * sizeof *dq);
+        return;
+    }
+    for (size_t h = 0; h < u->H; h++) {
+        const size_t from = ((r->b * u->H + h) * Tp + r->t) * D;
+        float *k = dk + h / G * D, *v = dv + h / G * D;
+
+        if (h % G == 0) {
+            memcpy(k, u->g->dk + from, D * sizeof *k);
+            memcpy(v, u->g->dv + from, D * sizeof *v);
+        } else {
+            kern.add(k, k, u->g->dk + from, D);
+            kern.add(v, v, u->g->dv + from, D);
+        }
+    }
+    turn_heads(u, r, dq, -1);
+    if (u->a.raw != NULL)
+        head_norms(u, r, dq);
+    if (u->f->family->gated)
+        att_gate_join(dq, u->H, D, 2 * u->KV * D, u->f->scratch[r->worker]);
+}
+
+/* Add the gradients of the biases of Q, K and V, of the sinks and of the heads'
+ * norms to the list. */
+static void
+head_vectors(struct run *u)
+{
+    const struct grads *g = u->g;
+    const int whole = u->f->family->whole_norms;
+    const size_t D = u->f->m->c.D, q = u->H * D;
+    const size_t n = u->H + u->KV, bias[] = { 0, q, n * D };
+
+    for (int k = 0; u->vec[W_BQ] != NULL && k < 3; k++)
+        sum_bias(u, W_BQ + k, g->dqkv + bias[k], u->qkv);
+    if (u->vec[W_SINKS] != NULL)
+        sum_bias(u, W_SINKS, g->dsink, u->H);
+    for (int k = 0; u->vec[W_NQ] != NULL && k < 2; k++)
+        sum_vector(u, W_NQ + k,
+            (struct vec_grad){ .heads = whole ? 1
+                    : k                       ? u->KV
+                                              : u->H,
+                .rstd = g->rstd_heads + (k ? u->H : 0),
+                .ldr = n,
+                .x = u->a.raw + (k ? q : 0),
+                .x_rows = u->c.Tp,
+                .ldx = n * D,
+                .dy = g->dheads + (k ? q : 0),
+                .lddy = n * D });
+}
+
+void
+heads_backward(struct run *u, const struct branch *in)
+{
+    run_stages(u);
+    pool_run(u->f->pool, u->r->B * u->H, attend_bwd, u);
+    stage_rows(u, in, finish_row_back, "backward rope", 3 * u->qkv);
+}
+
+void
+attention_backward(struct run *u, const struct branch *in)
+{
+    const size_t d = u->f->m->c.d, n = u->H * u->f->m->c.D;
+    const int gated = u->f->family->gated;
+    const struct product o = { W_O, gated ? u->f->gated : u->a.att, in->d.out,
+        d, u->g->datt };
+    struct product qkv[3];
+
+    stage_back(u, in, &o, 1, "backward o");
+    if (gated)
+        stage_rows(u, in, gate_row_back, "backward gate", 5 * n);
+    heads_backward(u, in);
+    products_abreast(u, W_Q, 3, in->xn, u->g->dqkv, in->d.xn, qkv);
+    stage_back(u, in, qkv, 3, "backward qkv");
+    head_vectors(u);
+}

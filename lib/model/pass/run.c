@@ -1,0 +1,315 @@
+/* The list of stages of a block, and its engine for batches; see run.h. */
+#include "model/pass/run.h"
+#include "base/profile.h"
+#include "kern/kern.h"
+#include "model/config/mla_config.h"
+#include "model/pass/attention.h"
+#include "model/pass/block_adapter.h"
+#include "model/pass/delta_block.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- batches: tile by tile ---- */
+
+static void
+tile_at(const struct run *u, size_t tile, struct spot *at)
+{
+    at->b = tile / u->tiles;
+    at->t0 = (u->tile0 + tile % u->tiles) * u->c.tile;
+}
+
+static void
+stage_done(const struct stage *s, double begin, double rows)
+{
+    profile_end(s->name, begin, rows * (double)s->flop,
+        rows * 4.0 * (double)s->floats);
+    if (s->exps > 0)
+        profile_exps(s->name, rows * (double)s->exps);
+}
+
+/* Pool task: all stages for a tile. */
+static void
+whole_tile(void *ctx, size_t tile, size_t worker)
+{
+    struct run *u = ctx;
+    struct spot at = { .worker = worker };
+
+    tile_at(u, tile, &at);
+    for (const struct stage *s = u->stage; s < u->stage + u->nstage; s++) {
+        const double t = profile_begin();
+
+        for (at.part = 0; s->low != NULL && at.part < s->n; at.part++)
+            s->low(u, s, &at);
+        for (at.part = 0; at.part < s->parts; at.part++)
+            s->part(u, s, &at);
+        stage_done(s, t, (double)u->c.tile);
+    }
+}
+
+/* A stage whose parts are the tasks. */
+struct stage_job {
+    struct run *u;
+    const struct stage *s;
+    void (*fn)(struct run *u, const struct stage *s, const struct spot *at);
+    size_t parts;
+};
+
+static void
+one_part(void *ctx, size_t task, size_t worker)
+{
+    const struct stage_job *j = ctx;
+    const double t = profile_begin();
+    struct spot at = { .part = task % j->parts, .worker = worker };
+
+    tile_at(j->u, task / j->parts, &at);
+    j->fn(j->u, j->s, &at);
+    stage_done(j->s, t, (double)j->u->c.tile / (double)j->parts);
+}
+
+static void
+batch_stages(struct run *u)
+{
+    const size_t tiles = u->r->B * u->tiles, threads = pool_size(u->f->pool);
+
+    if (tiles % threads == 0 || tiles >= 4 * threads) {
+        pool_run(u->f->pool, u->nstage > 0 ? tiles : 0, whole_tile, u);
+        u->nstage = 0;
+        return;
+    }
+    for (const struct stage *s = u->stage; s < u->stage + u->nstage; s++) {
+        struct stage_job low = { u, s, s->low, s->n };
+        struct stage_job all = { u, s, s->part, s->parts };
+
+        if (s->low != NULL)
+            pool_run(u->f->pool, tiles * s->n, one_part, &low);
+        pool_run(u->f->pool, tiles * s->parts, one_part, &all);
+    }
+    u->nstage = 0;
+}
+
+static const struct engine batch = { batch_stages, batch_heads, batch_rule,
+    batch_angles };
+
+/* ---- the list ---- */
+
+void
+run_stages(struct run *u)
+{
+    u->engine->stages(u);
+}
+
+struct stage *
+stage_add(struct run *u, const struct branch *in, const char *name)
+{
+    struct stage *s = &u->stage[u->nstage++];
+
+    assert(u->nstage <= STAGES);
+    *s = (struct stage){ .in = in, .name = name };
+    return s;
+}
+
+/* Do a stage's row for CHUNK rows of a tile. */
+static void
+chunk_of_rows(struct run *u, const struct stage *s, const struct spot *at)
+{
+    const size_t t0 = at->t0 + at->part * CHUNK;
+    struct row r = { .in = s->in, .b = at->b, .worker = at->worker };
+
+    for (r.t = t0; r.t < t0 + CHUNK; r.t++) {
+        r.at = r.b * u->c.Tp + r.t;
+        r.tok = r.b * u->r->T + r.t;
+        r.live = row_live(u->r, r.b, r.t);
+        s->row(u, &r);
+    }
+}
+
+struct stage *
+stage_rows(struct run *u, const struct branch *in,
+    void (*row)(struct run *u, const struct row *r), const char *name,
+    size_t floats)
+{
+    struct stage *s = stage_add(u, in, name);
+
+    s->row = row;
+    s->part = chunk_of_rows;
+    s->parts = u->c.tile / CHUNK;
+    s->floats = floats;
+    return s;
+}
+
+static size_t
+nt_parts(const struct weight *w)
+{
+    return w->rows > 0 ? part_count(w->rows, w->cols) : 0;
+}
+
+/* Compute a part of the stage's products for the rows of a tile. */
+static void
+multiply_tile(struct run *u, const struct stage *s, const struct spot *at)
+{
+    const struct product *p = s->p;
+    const struct weight *w = &u->b->w[p->k];
+    const size_t row = at->b * u->c.Tp + at->t0;
+    const size_t live = tile_live(u->r, at->b, at->t0, u->c.tile);
+    size_t part = at->part, nb, n0, n;
+
+    while (part >= nt_parts(w)) {
+        part -= nt_parts(w);
+        w = &u->b->w[(++p)->k];
+    }
+    nb = part_cols(w->rows, w->cols);
+    n0 = part * nb;
+    n = n0 + nb <= w->rows ? nb : w->rows - n0;
+    for (size_t t = row + live; t < row + u->c.tile; t++)
+        memset(p->y + t * p->ldy + n0, 0, n * sizeof *p->y);
+    if (live == 0)
+        return;
+    weight_product(w, n0, n, live, p->x + row * w->cols, u->f->wide[at->worker],
+        p->y + row * p->ldy + n0, p->ldy);
+    if (w->low != NULL)
+        low_up(w->low, low_rows(u, (size_t)p->k, row), low_width(u->b),
+            u->c.tile, n0, n, p->y + row * p->ldy + n0, p->ldy);
+}
+
+static void
+low_products(struct run *u, const struct stage *s, const struct spot *at)
+{
+    const struct product *p = &s->p[at->part];
+
+    low_tile(u, (size_t)p->k, p->x, at->b, at->t0, at->worker);
+}
+
+struct stage *
+stage_products(struct run *u, const struct branch *in, const struct product *p,
+    size_t n, const char *name)
+{
+    struct stage *s = stage_add(u, in, name);
+
+    s->part = multiply_tile;
+    s->n = n;
+    for (size_t i = 0; i < n; i++) {
+        const struct weight *w = &u->b->w[p[i].k];
+
+        s->p[i] = p[i];
+        s->parts += nt_parts(w);
+        s->flop += 2 * w->rows * w->cols;
+        if (w->low != NULL)
+            s->low = low_products;
+    }
+    return s;
+}
+
+void
+products_abreast(const struct run *u, int first, size_t n, const float *x,
+    float *y, float *dx, struct product *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        p[i] = (struct product){ first + (int)i, x, y, u->qkv, dx };
+        y += u->b->w[p[i].k].rows;
+    }
+}
+
+void
+show_input(struct run *u, const struct branch *in, enum fwd_input input,
+    const float *x, size_t n)
+{
+    const struct fwd_tapped t = { u->i, input, u->r, u->c.Tp, n, n, x, in->x };
+
+    if (u->f->tap == NULL)
+        return;
+    run_stages(u);
+    u->f->tap(u->f->tap_ctx, &t);
+}
+
+/* ---- blocks ---- */
+
+/* The part of a share (fwd_sum) that has no heads, or no channels, of a block:
+ * zeros. */
+static void
+zero_row(struct run *u, const struct row *r)
+{
+    const size_t d = u->f->m->c.d;
+
+    memset(r->in->out + r->at * d, 0, d * sizeof(float));
+}
+
+static void
+zero_forward(struct run *u, const struct branch *in)
+{
+    stage_rows(u, in, zero_row, "forward zeros", u->f->m->c.d);
+}
+
+static const struct part part_zero = { zero_forward, NULL };
+
+static const struct part *
+mixer_of(const struct config *c, const struct block *b)
+{
+    return b->linear        ? &part_delta
+        : b->groups == 0    ? NULL
+        : config_has_mla(c) ? &part_latent
+                            : &part_attention;
+}
+
+static const struct part *
+ffn_of(const struct block *b)
+{
+    return b->experts > 0 ? &part_experts : b->mlp > 0 ? &part_dense : NULL;
+}
+
+/* In a share each branch whose norms the block has is there. */
+static void
+set_branch(const struct run *u, struct branch *in, const struct part *part)
+{
+    const int shared = u->f->sum != NULL &&
+        (u->vec[in->norm] != NULL || u->vec[in->after] != NULL);
+
+    in->part = part == NULL && shared ? &part_zero : part;
+    in->xn = u->f->xn;
+}
+
+void
+run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r,
+    const struct engine *engine)
+{
+    const struct block *b = &f->m->block[i];
+    const struct block_shape shape = block_shape(b);
+
+    assert(i < f->m->c.L && r->B <= f->B && r->T <= f->T);
+    memset(u, 0, offsetof(struct run, stage));
+    u->nstage = 0;
+    u->f = f;
+    u->engine = engine != NULL ? engine : &batch;
+    u->r = r;
+    u->c = cut_of(r->T);
+    u->tile0 = u->c.n * f->rank / f->ranks;
+    u->tiles = u->c.n * (f->rank + 1) / f->ranks - u->tile0;
+    u->b = b;
+    u->i = i;
+    u->KV = b->groups;
+    u->H = query_heads(&f->m->c, b->groups);
+    u->qkv = raw_width(&f->m->c, &shape);
+    u->vec = f->vec + i * W_N;
+    u->act = f->act;
+    u->mixer =
+        (struct branch){ .norm = W_NORM1, .bias = W_BO, .after = W_NORM_ATT };
+    u->ffn =
+        (struct branch){ .norm = W_NORM2, .bias = -1, .after = W_NORM_MLP };
+    set_branch(u, &u->mixer, mixer_of(&f->m->c, b));
+    set_branch(u, &u->ffn, ffn_of(b));
+    if (engine == NULL && u->KV > 0)
+        batch_sight(u);
+}
+
+void
+run_streams(struct run *u, const float *x, float *y)
+{
+    const int both = u->mixer.part != NULL && u->ffn.part != NULL;
+
+    u->mixer.x = x;
+    u->mixer.y = both ? u->a.x2 : y;
+    u->ffn.x = both ? u->a.x2 : x;
+    u->ffn.y = y;
+    u->mixer.out = u->a.o != NULL ? u->a.o : u->f->out;
+    u->ffn.out = u->a.down != NULL ? u->a.down : u->f->out;
+}
