@@ -13,26 +13,14 @@
 #include "kern/kern.h"
 #include "model/files/adapter.h"
 #include "model/pass/angles.h"
+#include "model/pass/attention.h"
+#include "model/pass/experts.h"
 #include "model/config/delta_config.h"
 #include "model/decode/kv_impl.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static float **
-lay_each(struct arena *a, size_t threads, size_t floats)
-{
-    float **p = arena_alloc(a, threads, sizeof *p);
-
-    for (size_t i = 0; i < threads; i++) {
-        float *q = arena_alloc(a, floats, sizeof *q);
-
-        if (p != NULL)
-            p[i] = q;
-    }
-    return p;
-}
 
 /* Are matrices of experts packed for products in integers? */
 static int
@@ -46,18 +34,27 @@ experts_packed(const struct model *m)
     return any;
 }
 
+/* The most columns of a matrix that kv_products.c multiplies with. */
+static size_t
+most_cols(const struct model *m)
+{
+    size_t most = m->c.d;
+
+    for (size_t i = 0; i < m->c.L; i++)
+        for (int t = 0; t < W_N; t++)
+            if (!block_is_vector(t) && !block_is_of_experts(t))
+                raise_to(&most, m->block[i].w[t].cols);
+    return most;
+}
+
 static void
 lay_cache(struct kvcache *k, struct arena *a)
 {
     const struct model *m = k->f->m;
     const struct config *c = &m->c;
-    const size_t threads = pool_size(k->f->pool), mlp = model_widest(m);
-    const size_t att = att_width(c, NULL);
-    size_t cols = c->d > att ? c->d : att;
+    const size_t threads = pool_size(k->f->pool);
+    const size_t cols = most_cols(m);
 
-    cols = mlp > cols ? mlp : cols;
-    cols = c->mla.q_rank > cols ? c->mla.q_rank : cols;
-    cols = c->mla.kv_rank > cols ? c->mla.kv_rank : cols;
     pages_lay(&k->pages, a, k->texts);
     k->n = arena_alloc(a, k->texts, sizeof *k->n);
     k->k = arena_alloc(a, kv_cache_bytes(k) / 2, 1);
@@ -75,7 +72,7 @@ lay_cache(struct kvcache *k, struct arena *a)
     delta_kv_lay(&k->delta, m, k->texts, a);
     k->span = arena_alloc(a, KV_TILE, sizeof *k->span);
     if (experts_packed(m))
-        experts_lay_rounded(&k->f->experts, a);
+        experts_lay_rounded(k->f->room[ROOM_EXPERTS], a);
     angles_lay(c, k->longest, a, &k->cs, &k->cs_local);
     if (k->longest > angles_short(c))
         k->cs_row = arena_alloc(a, KV_TILE * config_rotary(c), sizeof(float));

@@ -6,8 +6,54 @@
 #include "kern/kern.h"
 #include "model/pass/angles.h"
 #include "model/pass/att_gate.h"
+#include "model/pass/mla.h"
 
+#include <math.h>
 #include <string.h>
+
+/* ---- work space ---- */
+
+static int
+attention_has(const struct config *c, const struct block_shape *b)
+{
+    return b->groups > 0 && !config_has_mla(c);
+}
+
+void
+heads_widths(const struct config *c, const struct block_shape *b,
+    struct widths *w)
+{
+    const size_t H = query_heads(c, b->groups), n = H * c->D;
+    const size_t kv = b->groups * c->D, gated = family_of(c)->gated ? n : 0;
+    const struct attn shape = { .H = H, .KV = b->groups, .D = c->D };
+
+    raise_to(&w->qkv, n + 2 * kv + gated);
+    raise_to(&w->raw, has_qk_norm(c) ? n + kv : 0);
+    raise_to(&w->att, n);
+    raise_to(&w->gated, gated);
+    raise_to(&w->lse, H);
+    raise_to(&w->scratch, attn_scratch(&shape));
+    raise_to(&w->scratch, gated > 0 || config_has_mla(c) ? n : 0);
+}
+
+void
+heads_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
+{
+    const struct config *c = &f->m->c;
+    const size_t n = f->B * f->T;
+    struct heads_room *h = room_make(&f->room[ROOM_HEADS], sizeof *h);
+
+    (void)rows;
+    (void)parts;
+    angles_lay(c, f->T, a, &h->cs, &h->cs_local);
+    if (f->T > angles_short(c))
+        h->cs_piece = arena_alloc(a, n * config_rotary(c), sizeof(float));
+    if (c->window > 0) { /* some blocks have a window */
+        h->first = arena_alloc(a, n, sizeof *h->first);
+        h->cut_stem = arena_alloc(a, n, sizeof *h->cut_stem);
+        h->cut_nstem = arena_alloc(a, n, sizeof *h->cut_nstem);
+    }
+}
 
 /* ---- queries, keys and values ---- */
 
@@ -85,6 +131,7 @@ position(const struct fwd *f, const struct rows *r, size_t b, size_t t)
 static void
 piece_angles(const struct fwd *f, const struct rows *r)
 {
+    const struct heads_room *h = f->room[ROOM_HEADS];
     const struct config *c = &f->m->c;
     size_t end;
 
@@ -97,7 +144,7 @@ piece_angles(const struct fwd *f, const struct rows *r)
             ;
         if (r->first[k] != UINT32_MAX)
             angles_text(c, from + end - k, from, end - k,
-                f->cs_piece + k * config_rotary(c));
+                h->cs_piece + k * config_rotary(c));
     }
 }
 
@@ -108,13 +155,14 @@ set_angles(struct run *u)
     const struct fwd *f = u->f;
     const struct config *c = &f->m->c;
     const int local = config_window(c, u->i) > 0 && c->theta_local > 0;
+    const struct heads_room *h = f->room[ROOM_HEADS];
 
     if (!config_rope(c, u->i))
         return;
-    u->see.cs = local ? f->cs_local : f->cs;
-    if (!local && f->cs_piece != NULL && u->r->T > angles_short(c)) {
+    u->see.cs = local ? h->cs_local : h->cs;
+    if (!local && h->cs_piece != NULL && u->r->T > angles_short(c)) {
         piece_angles(f, u->r);
-        u->see.cs_piece = f->cs_piece;
+        u->see.cs_piece = h->cs_piece;
     }
 }
 
@@ -135,9 +183,10 @@ cut_stem(struct fwd *f, const struct rows *r, size_t b, size_t t, size_t window)
 {
     const size_t k = b * r->T + t, end = position(f, r, b, t) + 1;
     const size_t out = end > window ? end - window : 0, n = f->nstem[k];
+    struct heads_room *h = f->room[ROOM_HEADS];
 
-    f->cut_nstem[k] = (uint32_t)(out < n ? n - out : 0);
-    f->cut_stem[k] = f->stem[k] + (uint32_t)n - f->cut_nstem[k];
+    h->cut_nstem[k] = (uint32_t)(out < n ? n - out : 0);
+    h->cut_stem[k] = f->stem[k] + (uint32_t)n - h->cut_nstem[k];
 }
 
 void
@@ -146,6 +195,7 @@ batch_sight(struct run *u)
     const struct rows *r = u->r;
     const size_t window = config_window(&u->f->m->c, u->i);
     struct fwd *f = u->f;
+    struct heads_room *h = f->room[ROOM_HEADS];
 
     u->see.first = r->first;
     u->see.stem = f->stem;
@@ -157,15 +207,24 @@ batch_sight(struct run *u)
         const size_t t = k % r->T;
         const uint32_t back = t >= window ? (uint32_t)(t - window + 1) : 0;
 
-        f->first[k] = r->first[k] > back ? r->first[k] : back;
+        h->first[k] = r->first[k] > back ? r->first[k] : back;
         if (f->stem != NULL && r->first[k] != UINT32_MAX)
             cut_stem(f, r, k / r->T, t, window);
     }
-    u->see.first = f->first;
+    u->see.first = h->first;
     if (f->stem != NULL) {
-        u->see.stem = f->cut_stem;
-        u->see.nstem = f->cut_nstem;
+        u->see.stem = h->cut_stem;
+        u->see.nstem = h->cut_nstem;
     }
+}
+
+float
+attn_scale(const struct config *c)
+{
+    return config_has_mla(c)  ? mla_scale(c)
+        : c->attn_scale > 0.0 ? (float)c->attn_scale
+        : c->attn_scalar == 0 ? 0.0f
+                              : (float)(1 / sqrt((double)c->attn_scalar));
 }
 
 struct attn
@@ -303,4 +362,5 @@ attention_forward(struct run *u, const struct branch *in)
     heads_output(u, in, gated ? u->f->gated : u->a.att);
 }
 
-const struct part part_attention = { attention_forward, attention_backward };
+const struct part part_attention = { attention_has, heads_widths, heads_lay,
+    heads_lay_back, attention_forward, attention_backward };

@@ -5,6 +5,31 @@
 
 #include "model/pass/run.h"
 
+/* Work space, f->room[ROOM_HEADS]: what the rows of a batch see. */
+struct heads_room {
+    float *cs, *cs_local; /* [T,rotary] angles; cs_local may be cs */
+    float *cs_piece; /* [B,T,rotary] angles of each token in blocks without a
+                      * window; NULL: no piece is so long that its angles differ
+                      * from cs */
+    uint32_t *first; /* [B,T] as in struct rows, cut to the window */
+    uint32_t *cut_stem, *cut_nstem; /* [B,T] cut to the window */
+};
+/* Gradients, g->room[ROOM_HEADS]. */
+struct heads_grads {
+    float *dk, *dv;    /* [B,H,Tp,D] each query head's term */
+    float *dheads;     /* [B,Tp,(H+KV)D] of the outputs of heads' norms; NULL:
+                        * no such norms */
+    float *rstd_heads; /* [B,T,H+KV] 1/rms in heads' norms, or NULL */
+    float *dsink;      /* [B,Tp,H] each query's term of the gradient of the
+                        * sinks; NULL: no sinks */
+};
+/* Functions of struct part, which latent attention has too. */
+void heads_widths(const struct config *c, const struct block_shape *b,
+    struct widths *w);
+void heads_lay(struct fwd *f, size_t rows, int parts, struct arena *a);
+void heads_lay_back(struct grads *g, const struct fwd *f, size_t rows,
+    size_t tokens, struct arena *a);
+
 /* Of the engine of batches (struct engine). */
 void batch_heads(struct run *u);
 const float *batch_angles(const struct run *u, const struct row *r,
@@ -28,6 +53,8 @@ void heads_output(struct run *u, const struct branch *in, const float *heads);
 void heads_backward(struct run *u, const struct branch *in);
 void attention_backward(struct run *u, const struct branch *in);
 
+/* The scale of the scores of attention, as in struct attn. */
+float attn_scale(const struct config *c);
 /* Attention of sequence b. */
 struct attn attention_of(const struct run *u, size_t b);
 

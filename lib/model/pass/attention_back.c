@@ -8,6 +8,23 @@
 
 #include <string.h>
 
+void
+heads_lay_back(struct grads *g, const struct fwd *f, size_t rows, size_t tokens,
+    struct arena *a)
+{
+    const struct config *c = &f->m->c;
+    struct heads_grads *h = room_make(&g->room[ROOM_HEADS], sizeof *h);
+
+    h->dk = arena_alloc(a, rows * c->H * c->D, sizeof(float));
+    h->dv = arena_alloc(a, rows * c->H * c->D, sizeof(float));
+    if (block_tensor_name(c, W_SINKS) != NULL)
+        h->dsink = arena_alloc(a, rows * c->H, sizeof(float));
+    if (!has_qk_norm(c))
+        return;
+    h->dheads = arena_alloc(a, rows * (c->H + c->KV) * c->D, sizeof(float));
+    h->rstd_heads = arena_alloc(a, tokens * (c->H + c->KV), sizeof(float));
+}
+
 /* From the gradient of the gated outputs of heads compute the gradients of the
  * outputs and of the gates; compute the gated outputs again. */
 static void
@@ -35,14 +52,15 @@ attend_bwd(void *ctx, size_t task, size_t worker)
     const size_t b = task / u->H, h = task % u->H, Tp = u->c.Tp;
     const size_t row = b * Tp * u->qkv, part = task * Tp * c->D;
     const struct attn a = attention_of(u, b);
+    const struct heads_grads *g = u->g->room[ROOM_HEADS];
     const double begin = profile_begin();
     double pairs = 0.0;
 
     attn_bwd(&a, h, u->g->datt + b * Tp * u->H * c->D, u->g->dqkv + row,
-        u->g->dk + part, u->g->dv + part, u->f->scratch[worker]);
+        g->dk + part, g->dv + part, u->f->scratch[worker]);
     if (a.sink != NULL)
         attn_sink_bwd(&a, h, u->g->datt + b * Tp * u->H * c->D,
-            u->g->dsink + b * Tp * u->H);
+            g->dsink + b * Tp * u->H);
     for (size_t qt = 0; qt < Tp / ATTN_TILE; qt++)
         pairs += attn_pairs(&a, qt);
     profile_end("backward attention", begin, 10.0 * (double)c->D * pairs, 0.0);
@@ -59,12 +77,13 @@ head_norms(struct run *u, const struct row *r, float *dq)
     const int whole = u->f->family->whole_norms;
     const size_t D = c->D, n = u->H + u->KV;
     const float *raw = u->a.raw + r->at * n * D;
+    const struct heads_grads *g = u->g->room[ROOM_HEADS];
     size_t len;
 
-    memcpy(u->g->dheads + r->at * n * D, dq, n * D * sizeof *dq);
+    memcpy(g->dheads + r->at * n * D, dq, n * D * sizeof *dq);
     for (size_t h = 0; h < n; h += len) { /* len heads have one norm */
         len = !whole ? 1 : h < u->H ? u->H : u->KV;
-        u->g->rstd_heads[r->tok * n + h] =
+        g->rstd_heads[r->tok * n + h] =
             kern.rmsnorm_bwd(dq + h * D, dq + h * D, raw + h * D,
                 u->vec[h < u->H ? W_NQ : W_NK], len * D, (float)c->eps, NULL);
     }
@@ -76,6 +95,7 @@ static void
 finish_row_back(struct run *u, const struct row *r)
 {
     const size_t D = u->f->m->c.D, G = u->H / u->KV, Tp = u->c.Tp;
+    const struct heads_grads *g = u->g->room[ROOM_HEADS];
     float *dq = u->g->dqkv + r->at * u->qkv;
     float *dk = dq + u->H * D, *dv = dk + u->KV * D;
 
@@ -88,11 +108,11 @@ finish_row_back(struct run *u, const struct row *r)
         float *k = dk + h / G * D, *v = dv + h / G * D;
 
         if (h % G == 0) {
-            memcpy(k, u->g->dk + from, D * sizeof *k);
-            memcpy(v, u->g->dv + from, D * sizeof *v);
+            memcpy(k, g->dk + from, D * sizeof *k);
+            memcpy(v, g->dv + from, D * sizeof *v);
         } else {
-            kern.add(k, k, u->g->dk + from, D);
-            kern.add(v, v, u->g->dv + from, D);
+            kern.add(k, k, g->dk + from, D);
+            kern.add(v, v, g->dv + from, D);
         }
     }
     turn_heads(u, r, dq, -1);
@@ -107,13 +127,13 @@ finish_row_back(struct run *u, const struct row *r)
 static void
 head_vectors(struct run *u)
 {
-    const struct grads *g = u->g;
+    const struct heads_grads *g = u->g->room[ROOM_HEADS];
     const int whole = u->f->family->whole_norms;
     const size_t D = u->f->m->c.D, q = u->H * D;
     const size_t n = u->H + u->KV, bias[] = { 0, q, n * D };
 
     for (int k = 0; u->vec[W_BQ] != NULL && k < 3; k++)
-        sum_bias(u, W_BQ + k, g->dqkv + bias[k], u->qkv);
+        sum_bias(u, W_BQ + k, u->g->dqkv + bias[k], u->qkv);
     if (u->vec[W_SINKS] != NULL)
         sum_bias(u, W_SINKS, g->dsink, u->H);
     for (int k = 0; u->vec[W_NQ] != NULL && k < 2; k++)

@@ -3,8 +3,6 @@
 #include "kern/kern.h"
 #include "kern/rounding.h"
 #include "model/files/adapter.h"
-#include "model/pass/delta_block.h"
-#include "model/config/delta_config.h"
 #include "model/pass/balance.h"
 #include "model/files/fetch.h"
 #include "model/pass/backward_block.h"
@@ -70,25 +68,35 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct block_shape *b, size_t low, struct acts *k,
     struct kept_array list[KEPT])
 {
-    const size_t H = query_heads(c, b->groups), mlp = b->mlp;
-    const int attn = b->groups > 0 || b->linear;
-    const size_t heads = has_qk_norm(c) ? (H + b->groups) * c->D : 0;
+    const struct widths w = widths_of(c, b);
+    const int mixer = w.att > 0, ffn = w.gate + w.route > 0;
     const size_t post = has_post_norm(c) ? c->d : 0;
     const struct kept_array all[KEPT] = {
-        { &k->qkv, rows * raw_width(c, b) },
-        { &k->att, rows * att_width(c, b) },
-        { &k->x2, attn && mlp + b->experts > 0 ? tokens * c->d : 0 },
-        { &k->gate, rows * mlp },
-        { &k->up, rows * mlp },
-        { &k->raw, rows * heads },
-        { &k->o, b->groups > 0 ? rows * post : 0 },
-        { &k->down, mlp > 0 ? rows * post : 0 },
+        { &k->qkv, rows * w.qkv },
+        { &k->att, rows * w.att },
+        { &k->x2, mixer && ffn ? tokens * c->d : 0 },
+        { &k->gate, rows * w.gate },
+        { &k->up, rows * w.up },
+        { &k->raw, rows * w.raw },
+        { &k->o, mixer ? rows * post : 0 },
+        { &k->down, ffn ? rows * post : 0 },
         { &k->low, rows * low },
-        { &k->latent,
-            b->groups > 0 && config_has_mla(c) ? rows * mla_latent(c) : 0 },
+        { &k->latent, rows * w.latent },
     };
 
     memcpy(list, all, sizeof all);
+}
+
+/* Allocate what is never rounded: log-sum-exps and the logits of the router. */
+static void
+alloc_unrounded(struct acts *k, const struct config *c, size_t rows,
+    const struct block_shape *b, struct arena *a)
+{
+    const struct widths w = widths_of(c, b);
+
+    k->lse = arena_alloc(a, rows * w.lse, sizeof(float));
+    k->route =
+        w.route > 0 ? arena_alloc(a, rows * w.route, sizeof(float)) : NULL;
 }
 
 static void
@@ -101,9 +109,7 @@ alloc_acts(struct acts *k, const struct config *c, size_t rows, size_t tokens,
     for (size_t i = 0; i < KEPT; i++)
         *list[i].at =
             list[i].n > 0 ? arena_alloc(a, list[i].n, sizeof(float)) : NULL;
-    k->lse = arena_alloc(a, rows * query_heads(c, b->groups), sizeof(float));
-    k->route = b->experts > 0 ? arena_alloc(a, rows * b->experts, sizeof(float))
-                              : NULL;
+    alloc_unrounded(k, c, rows, b, a);
 }
 
 /* Allocate the bf16 copies of block i's activations. */
@@ -111,18 +117,15 @@ static void
 alloc_half(const struct bwd *b, struct lane *l, size_t i, size_t rows,
     size_t tokens, struct arena *a)
 {
-    const struct config *c = &b->t->m.c;
-    const struct block_shape shape = block_shape(&b->t->m.block[i]);
+    const struct block *block = &b->t->m.block[i];
+    const struct block_shape shape = block_shape(block);
     struct kept_array list[KEPT];
 
-    list_kept(c, rows, tokens, &shape, low_width(&b->t->m.block[i]),
-        &l->kept[i], list);
+    list_kept(&b->t->m.c, rows, tokens, &shape, low_width(block), &l->kept[i],
+        list);
     for (size_t k = 0; k < KEPT; k++)
         l->half[i][k] = arena_alloc(a, list[k].n, sizeof(uint16_t));
-    l->kept[i].lse =
-        arena_alloc(a, rows * query_heads(c, shape.groups), sizeof(float));
-    if (shape.experts > 0)
-        l->kept[i].route = arena_alloc(a, rows * shape.experts, sizeof(float));
+    alloc_unrounded(&l->kept[i], &b->t->m.c, rows, &shape, a);
 }
 
 /* Allocate the gradients that both branches have apart from each other. */
@@ -140,28 +143,21 @@ lay_branch(struct branch_grads *g, const struct config *c, size_t rows,
 }
 
 static void
-alloc_grads(struct grads *g, const struct config *c, size_t rows, size_t tokens,
+alloc_grads(struct grads *g, const struct fwd *f, size_t rows, size_t tokens,
     struct arena *a)
 {
+    const struct config *c = &f->m->c;
+    const struct block_shape all = shape_of_all(f->m);
+    const struct widths w = widths_of(c, &all);
+
     lay_branch(&g->mixer, c, rows, tokens, a);
     lay_branch(&g->ffn, c, rows, tokens, a);
     g->mixer.again = arena_alloc(a, rows * c->d, sizeof(float));
     g->ffn.xn = arena_alloc(a, rows * c->d, sizeof(float));
     g->dx = arena_alloc(a, tokens * c->d, sizeof(float));
-    g->datt = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
-    g->dqkv = arena_alloc(a, rows * raw_width(c, NULL), sizeof(float));
-    g->dk = arena_alloc(a, rows * c->H * c->D, sizeof(float));
-    g->dv = arena_alloc(a, rows * c->H * c->D, sizeof(float));
-    if (c->router.n > 0) {
-        g->dz = arena_alloc(a, rows * c->router.n, sizeof(float));
-        g->dshared = arena_alloc(a, rows, sizeof(float));
-    }
-    if (block_tensor_name(c, W_SINKS) != NULL)
-        g->dsink = arena_alloc(a, rows * c->H, sizeof(float));
-    if (has_qk_norm(c)) {
-        g->dheads = arena_alloc(a, rows * (c->H + c->KV) * c->D, sizeof(float));
-        g->rstd_heads = arena_alloc(a, tokens * (c->H + c->KV), sizeof(float));
-    }
+    g->datt = arena_alloc(a, rows * w.att, sizeof(float));
+    g->dqkv = arena_alloc(a, rows * w.qkv, sizeof(float));
+    parts_lay_back(g, f, rows, tokens, a);
 }
 
 /* Allocate what adapters need besides kept activations. */
@@ -169,7 +165,6 @@ static void
 alloc_adapter(struct bwd *b, size_t rows, size_t widest, struct arena *a)
 {
     const struct model *m = &b->t->m;
-    const size_t threads = pool_size(b->f->pool);
     struct grads *g = &b->g;
 
     g->frozen = b->t->adapter != NULL;
@@ -187,13 +182,7 @@ alloc_adapter(struct bwd *b, size_t rows, size_t widest, struct arena *a)
     if (!(b->drop.p > 0.0))
         return;
     b->drop.row = arena_alloc(a, b->B, sizeof *b->drop.row);
-    b->drop.room = arena_alloc(a, threads, sizeof *b->drop.room);
-    for (size_t i = 0; i < threads; i++) {
-        float *room = arena_alloc(a, CHUNK * widest, sizeof *room);
-
-        if (b->drop.room != NULL)
-            b->drop.room[i] = room;
-    }
+    b->drop.room = lay_each(a, pool_size(b->f->pool), CHUNK * widest);
 }
 
 /* Does this rank hold back a tied embedding's gradient as input? */
@@ -245,24 +234,18 @@ alloc_bwd(struct bwd *b, struct arena *a)
     const struct config *c = &m->c;
     const size_t tokens = b->B * b->T, rows = b->B * cut_of(b->T).Tp;
     const size_t mlp = model_widest(m);
-    const struct block_shape widest = { c->KV, mlp, 0, c->router.n,
-        (size_t)config_has_delta(c) };
+    const struct block_shape all = shape_of_all(m);
     struct acts room = { 0 };
 
     if (b->how != 0)
-        alloc_acts(&room, c, rows, tokens, &widest, low_widest(m), a);
+        alloc_acts(&room, c, rows, tokens, &all, low_widest(m), a);
     for (size_t i = 0; i < b->nlane; i++)
         alloc_lane(b, &b->lane[i], &room, a);
     if (stages_last(&b->t->stages)) {
         b->final = arena_alloc(a, tokens * c->d, sizeof(float));
         b->rstd = arena_alloc(a, tokens, sizeof(float));
     }
-    alloc_grads(&b->g, c, rows, tokens, a);
-    delta_lay_grads(&b->g.delta, c, rows, tokens, b->T, pool_size(b->f->pool),
-        a);
-    mla_lay(&b->g.mla, c, rows, a);
-    if (config_has_mla(c))
-        b->g.rstd_latent = arena_alloc(a, tokens * 2, sizeof(float));
+    alloc_grads(&b->g, b->f, rows, tokens, a);
     if (c->router.n > 0)
         balance_lay(&b->balance, &c->router, b->B, a);
     alloc_adapter(b, rows, widest_side(m), a);
@@ -364,6 +347,7 @@ bwd_free(struct bwd *b)
     if (b == NULL)
         return;
     fwd_free(b->f);
+    rooms_free(b->g.room);
     arena_release(&b->arena);
     for (size_t i = 0; i < b->nlane; i++) {
         free(b->lane[i].hidden);

@@ -5,15 +5,6 @@
 #include "model/pass/backward.h"
 #include "model/pass/run.h"
 
-/* Gradients in the gated delta rule's backward pass (delta_block.h). */
-struct delta_grads {
-    float *dmix;  /* [B,Tp,C] of mix, then of the convolution's outputs */
-    float *drate; /* [B,Tp,2*values] of decays and betas */
-    float *dlog;  /* [B,Tp,values] each token's term for W_DELTA_LOG */
-    float *dnorm; /* [B,Tp,values*dv] of the outputs of heads' norms */
-    float *rstd;  /* [B,T,values] 1/rms in heads' norms */
-    float **room; /* [threads] room for states */
-};
 /* Gradients within one block.  The gradients of gate and up overwrite u->a.gate
  * and u->a.up, which no later stage reads.  u->act holds the gradient of act,
  * then act itself, computed again. */
@@ -23,20 +14,10 @@ struct grads {
                                      * input */
     struct branch_grads mixer, ffn; /* mixer.xn is f->out, which is free by
                                      * then; ffn.again is f->xn */
-    float *datt;                    /* [B,Tp,att_width] */
-    float *dqkv;                    /* [B,Tp,raw_width] */
-    float *dk, *dv;                 /* [B,H,Tp,D] each query head's term */
-    float *dheads;     /* [B,Tp,(H+KV)D] of the outputs of heads' norms; NULL:
-                        * no such norms */
-    float *rstd_heads; /* [B,T,H+KV] 1/rms in heads' norms, or NULL */
-    struct delta_grads delta;
-    struct mla_room mla; /* gradients of the arrays of f->mla */
-    float *rstd_latent;  /* [B,T,2] 1/rms in latents' norms; NULL: no latents */
-    float *dz;           /* [B,Tp,E] of the router's logits, or NULL */
-    float *dshared;      /* [B,Tp] of the logit of the shared expert's gate, or
-                          * NULL */
-    float *dsink;        /* [B,Tp,H] each query's term of the gradient of the
-                          * sinks; NULL: no sinks */
+    float *datt;       /* [B,Tp,att], of the inputs of the last product of a
+                        * mixer */
+    float *dqkv;       /* [B,Tp,qkv] */
+    void *room[ROOMS]; /* work space that parts have of their own, or NULL */
     const double *dp; /* [B,E] gradient of the loss of load balance with respect
                        * to the router's scores, the same for each token of a
                        * row; NULL: none */

@@ -24,30 +24,38 @@ again_parts(size_t T)
     return (T + AGAIN - 1) / AGAIN;
 }
 
-void
-delta_lay_grads(struct delta_grads *g, const struct config *c, size_t rows,
-    size_t tokens, size_t T, size_t threads, struct arena *a)
-{
-    const struct delta_shape *s = &c->delta;
-    const size_t part = part_floats(s);
-    const size_t kept = AGAIN + 2 + again_parts(T);
+/* Gradients, g->room[ROOM_DELTA]. */
+struct delta_grads {
+    float *dmix;  /* [B,Tp,C] of mix, then of the convolution's outputs */
+    float *drate; /* [B,Tp,2*values] of decays and betas */
+    float *dlog;  /* [B,Tp,values] each token's term for W_DELTA_LOG */
+    float *dnorm; /* [B,Tp,values*dv] of the outputs of heads' norms */
+    float *rstd;  /* [B,T,values] 1/rms in heads' norms */
+    float **room; /* [threads] room for states */
+};
 
-    if (!config_has_delta(c))
-        return;
+void
+delta_lay_back(struct grads *grads, const struct fwd *f, size_t rows,
+    size_t tokens, struct arena *a)
+{
+    const struct config *c = &f->m->c;
+    const struct delta_shape *s = &c->delta;
+    const size_t part = part_floats(s), kept = AGAIN + 2 + again_parts(f->T);
+    struct delta_grads *g = room_make(&grads->room[ROOM_DELTA], sizeof *g);
+
     g->dmix = arena_alloc(a, rows * delta_mixed(c), sizeof(float));
     g->drate = arena_alloc(a, rows * 2 * s->values, sizeof(float));
     g->dlog = arena_alloc(a, rows * s->values, sizeof(float));
     g->dnorm = arena_alloc(a, rows * s->values * s->dv, sizeof(float));
     g->rstd = arena_alloc(a, tokens * s->values, sizeof(float));
-    g->room = arena_alloc(a, threads, sizeof *g->room);
-    for (size_t i = 0; i < threads; i++) {
-        float *room = arena_alloc(a,
-            kept * part + AGAIN * DELTA_COLS + 2 * delta_mixed(c),
-            sizeof(float));
+    g->room = lay_each(a, pool_size(f->pool),
+        kept * part + AGAIN * DELTA_COLS + 2 * delta_mixed(c));
+}
 
-        if (g->room != NULL)
-            g->room[i] = room;
-    }
+static const struct delta_grads *
+delta_grads(const struct run *u)
+{
+    return u->g->room[ROOM_DELTA];
 }
 
 /* ---- outputs ---- */
@@ -57,12 +65,12 @@ delta_lay_grads(struct delta_grads *g, const struct config *c, size_t rows,
 static void
 gated_norm_back(struct run *u, const struct row *r)
 {
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const struct delta_shape *s = w->s;
     const size_t n = s->values * s->dv, at = r->at * n;
     const float *z = u->a.qkv + r->at * u->qkv + w->C, *o = u->a.att + at;
     float *y = u->f->gated + at, *dy = u->g->datt + at;
-    float *dn = u->g->delta.dnorm + at;
+    float *dn = delta_grads(u)->dnorm + at;
 
     if (!r->live) {
         memset(y, 0, n * sizeof *y);
@@ -72,7 +80,7 @@ gated_norm_back(struct run *u, const struct row *r)
         kern.rmsnorm(y + h * s->dv, o + h * s->dv, w->norm, s->dv, w->eps);
     kern.silu_mul_bwd(u->g->dqkv + r->at * u->qkv + w->C, dn, dy, z, y, n);
     for (size_t h = 0; h < s->values; h++)
-        u->g->delta.rstd[r->tok * s->values + h] =
+        delta_grads(u)->rstd[r->tok * s->values + h] =
             kern.rmsnorm_bwd(dy + h * s->dv, dn + h * s->dv, o + h * s->dv,
                 w->norm, s->dv, w->eps, NULL);
     kern.silu_mul(y, z, y, n);
@@ -102,10 +110,11 @@ static void
 step_state(const struct run *u, const struct delta_part *p, size_t t,
     const float *from, float *to, float *r)
 {
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const struct delta_shape *s = w->s;
-    const float *mix = u->f->mix + (p->row + t) * w->C;
-    const float *rate = u->f->rate + (p->row + t) * 2 * s->values + p->head;
+    const float *mix = delta_room(u->f)->mix + (p->row + t) * w->C;
+    const float *rate =
+        delta_room(u->f)->rate + (p->row + t) * 2 * s->values + p->head;
     const float *k = mix + (s->keys + delta_key(s, p->head)) * s->dk;
     float v[DELTA_COLS];
 
@@ -118,13 +127,13 @@ static void
 token_back(const struct run *u, const struct delta_part *p, size_t t,
     const float *from, const float *r, float *ds)
 {
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const struct delta_shape *s = w->s;
     const size_t row = p->row + t, key = delta_key(s, p->head) * s->dk;
-    const float *mix = u->f->mix + row * w->C;
-    const float *rate = u->f->rate + row * 2 * s->values + p->head;
-    float *dmix = u->g->delta.dmix + row * w->C;
-    float *drate = u->g->delta.drate + row * 2 * s->values + p->head;
+    const float *mix = delta_room(u->f)->mix + row * w->C;
+    const float *rate = delta_room(u->f)->rate + row * 2 * s->values + p->head;
+    float *dmix = delta_grads(u)->dmix + row * w->C;
+    float *drate = delta_grads(u)->drate + row * 2 * s->values + p->head;
     float *to = dmix + 2 * s->keys * s->dk + p->head * s->dv + p->col;
     float dout[DELTA_COLS], dv[DELTA_COLS], add[2] = { 0 };
 
@@ -142,7 +151,8 @@ token_back(const struct run *u, const struct delta_part *p, size_t t,
 static void
 part_back(const struct run *u, const struct delta_part *p, float *room)
 {
-    const size_t size = part_floats(u->f->delta.s), parts = again_parts(p->n);
+    const size_t size = part_floats(delta_room(u->f)->w.s),
+                 parts = again_parts(p->n);
     float *ds = room, *again = ds + size, *kept = again + (AGAIN + 1) * size;
     float *r = kept + again_parts(u->r->T) * size;
 
@@ -172,7 +182,7 @@ part_back(const struct run *u, const struct delta_part *p, float *room)
 static void
 text_back(const struct run *u, size_t row, size_t n, size_t key, float *room)
 {
-    const struct delta_shape *s = u->f->delta.s;
+    const struct delta_shape *s = delta_room(u->f)->w.s;
 
     for (size_t h = 0; h < s->values; h++)
         for (size_t c = 0; delta_key(s, h) == key && c < s->dv;
@@ -188,7 +198,7 @@ static void
 key_back(void *ctx, size_t task, size_t worker)
 {
     struct run *u = ctx;
-    const size_t keys = u->f->delta.s->keys;
+    const size_t keys = delta_room(u->f)->w.s->keys;
     const size_t b = task / keys, T = u->r->T;
     size_t n;
 
@@ -199,7 +209,7 @@ key_back(void *ctx, size_t task, size_t worker)
             ;
         if (row_live(u->r, b, t))
             text_back(u, b * u->c.Tp + t, n, task % keys,
-                u->g->delta.room[worker]);
+                delta_grads(u)->room[worker]);
     }
 }
 
@@ -223,10 +233,10 @@ through_length(const float *x, const float *y, float *dy, size_t n, int query)
 static void
 through_rates(const struct run *u, size_t at, const float *raw, float *draw)
 {
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const size_t n = w->s->values, skip = w->C + n * w->s->dv;
-    const float *rate = u->f->rate + at * 2 * n;
-    const float *drate = u->g->delta.drate + at * 2 * n;
+    const float *rate = delta_room(u->f)->rate + at * 2 * n;
+    const float *drate = delta_grads(u)->drate + at * 2 * n;
 
     for (size_t h = 0; h < n; h++) {
         const double x = raw[skip + n + h] + w->dt[h], A = exp(w->log[h]);
@@ -235,7 +245,7 @@ through_rates(const struct run *u, size_t at, const float *raw, float *draw)
 
         draw[skip + h] = (float)(drate[n + h] * beta * (1.0 - beta));
         draw[skip + n + h] = (float)(-dg * A / (1.0 + exp(-x)));
-        u->g->delta.dlog[at * n + h] = (float)(-dg * A * soft);
+        delta_grads(u)->dlog[at * n + h] = (float)(-dg * A * soft);
     }
 }
 
@@ -244,12 +254,12 @@ through_rates(const struct run *u, size_t at, const float *raw, float *draw)
 static void
 mix_row_back(struct run *u, const struct row *r)
 {
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const struct delta_shape *s = w->s;
-    const float *mix = u->f->mix + r->at * w->C;
-    float *dmix = u->g->delta.dmix + r->at * w->C;
+    const float *mix = delta_room(u->f)->mix + r->at * w->C;
+    float *dmix = delta_grads(u)->dmix + r->at * w->C;
     float *dqkv = u->g->dqkv + r->at * u->qkv;
-    float *x = u->g->delta.room[r->worker], *act = x + w->C;
+    float *x = delta_grads(u)->room[r->worker], *act = x + w->C;
 
     if (!r->live) {
         memset(dqkv, 0, u->qkv * sizeof *dqkv);
@@ -277,7 +287,7 @@ text_reaches(const struct run *u, size_t b, size_t t, size_t ahead)
 static void
 convolve_row_back(struct run *u, const struct row *r)
 {
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const size_t conv = w->s->conv;
     float *to = u->g->dqkv + r->at * u->qkv;
 
@@ -285,7 +295,7 @@ convolve_row_back(struct run *u, const struct row *r)
         return;
     memset(to, 0, w->C * sizeof *to);
     for (size_t k = 0; k < conv && text_reaches(u, r->b, r->t, k); k++)
-        kern.axmul(to, 1.0f, u->g->delta.dmix + (r->at + k) * w->C,
+        kern.axmul(to, 1.0f, delta_grads(u)->dmix + (r->at + k) * w->C,
             w->taps + (conv - 1 - k) * w->C, w->C);
 }
 
@@ -294,9 +304,9 @@ convolve_row_back(struct run *u, const struct row *r)
 static void
 delta_vectors(struct run *u)
 {
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const struct delta_shape *s = w->s;
-    const struct delta_grads *g = &u->g->delta;
+    const struct delta_grads *g = delta_grads(u);
     const size_t n = s->values * s->dv;
 
     sum_bias(u, W_DELTA_DT, u->g->dqkv + w->C + n + s->values, u->qkv);
@@ -318,7 +328,7 @@ static void
 tap_task(void *ctx, size_t task, size_t worker)
 {
     const struct run *u = ctx;
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const size_t conv = w->s->conv, c0 = task * VEC_COLS;
     const size_t n = w->C - c0 < VEC_COLS ? w->C - c0 : VEC_COLS;
     float *g = u->g->group->g + u->g->group->at[W_DELTA_CONV] + c0 * conv;
@@ -328,7 +338,7 @@ tap_task(void *ctx, size_t task, size_t worker)
     for (size_t b = 0; b < u->r->B; b++)
         for (size_t k = 0; k < conv; k++) { /* x: k tokens before dy */
             const float *x = u->a.qkv + b * u->c.Tp * u->qkv + c0;
-            const float *dy = u->g->delta.dmix + b * u->c.Tp * w->C + c0;
+            const float *dy = delta_grads(u)->dmix + b * u->c.Tp * w->C + c0;
 
             memset(sum, 0, sizeof sum);
             for (size_t t = 0; t + k < u->r->T; t++)
@@ -354,8 +364,8 @@ rule_backward(struct run *u, const struct branch *in)
     stage_rows(u, in, gated_norm_back, "backward gated norm", 6 * n);
     run_stages(u);
     begin = profile_begin();
-    memset(u->g->delta.dmix, 0, rows * C * sizeof(float));
-    memset(u->g->delta.drate, 0, rows * 2 * s->values * sizeof(float));
+    memset(delta_grads(u)->dmix, 0, rows * C * sizeof(float));
+    memset(delta_grads(u)->drate, 0, rows * 2 * s->values * sizeof(float));
     pool_run(u->f->pool, u->r->B * s->keys, key_back, u);
     profile_end("backward delta rule", begin, 24.0 * (double)(rows * n * s->dk),
         0.0);
@@ -376,7 +386,7 @@ delta_backward(struct run *u, const struct branch *in)
     stage_rows(u, in, mix_row_back, "backward rates", 4 * C);
     run_stages(u);
     if (!u->g->frozen)
-        pool_run(u->f->pool, (u->f->delta.C + VEC_COLS - 1) / VEC_COLS,
+        pool_run(u->f->pool, (delta_room(u->f)->w.C + VEC_COLS - 1) / VEC_COLS,
             tap_task, u);
     stage_rows(u, in, convolve_row_back, "backward convolution",
         (s->conv + 1) * C);

@@ -7,6 +7,44 @@
 
 #include <string.h>
 
+static int
+delta_has(const struct config *c, const struct block_shape *b)
+{
+    (void)c;
+    return b->linear;
+}
+
+static void
+delta_widths(const struct config *c, const struct block_shape *b,
+    struct widths *w)
+{
+    const size_t n = c->delta.values * c->delta.dv;
+
+    (void)b;
+    raise_to(&w->qkv, delta_raw(c));
+    raise_to(&w->att, n);
+    raise_to(&w->gated, n);
+    raise_to(&w->scratch, delta_state(&c->delta));
+}
+
+static void
+delta_room_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
+{
+    const struct config *c = &f->m->c;
+    struct delta_room *d = room_make(&f->room[ROOM_DELTA], sizeof *d);
+
+    (void)parts;
+    d->mix = arena_alloc(a, rows * delta_mixed(c), sizeof(float));
+    d->rate = arena_alloc(a, rows * 2 * c->delta.values, sizeof(float));
+    delta_lay(&d->w, c, a);
+}
+
+struct delta_room *
+delta_room(const struct fwd *f)
+{
+    return f->room[ROOM_DELTA];
+}
+
 /* The products of the token that comes `back` tokens before row r; NULL: the
  * text begins later.  A text begins with its stem. */
 static const float *
@@ -26,7 +64,7 @@ row_before(const struct run *u, const struct row *r, size_t back)
 void
 delta_convolve_at(const struct run *u, const struct row *r, float *x)
 {
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const float *back[DELTA_MOST_TAPS];
 
     for (size_t j = 0; j < w->s->conv; j++)
@@ -37,14 +75,14 @@ delta_convolve_at(const struct run *u, const struct row *r, float *x)
 static void
 mix_row(struct run *u, const struct row *r)
 {
-    const struct delta_weights *w = &u->f->delta;
-    float *mix = u->f->mix + r->at * w->C;
+    const struct delta_weights *w = &delta_room(u->f)->w;
+    float *mix = delta_room(u->f)->mix + r->at * w->C;
 
     if (!r->live)
         return;
     delta_convolve_at(u, r, mix);
     delta_token(w, mix, u->a.qkv + r->at * u->qkv, mix,
-        u->f->rate + r->at * 2 * w->s->values);
+        delta_room(u->f)->rate + r->at * 2 * w->s->values);
 }
 
 void
@@ -52,7 +90,7 @@ delta_mix(struct run *u, const struct branch *in)
 {
     const struct config *c = &u->f->m->c;
 
-    delta_take(&u->f->delta, c, u->vec);
+    delta_take(&delta_room(u->f)->w, c, u->vec);
     stage_rows(u, in, mix_row, "forward convolution",
         (c->delta.conv + 2) * delta_mixed(c));
 }
@@ -63,7 +101,7 @@ static void
 run_head(void *ctx, size_t task, size_t worker)
 {
     struct run *u = ctx;
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const struct delta_shape *s = w->s;
     const size_t b = task / s->values, h = task % s->values, T = u->r->T;
     const size_t row = b * u->c.Tp, out = s->values * s->dv;
@@ -81,11 +119,11 @@ run_head(void *ctx, size_t task, size_t worker)
         if (u->f->stem != NULL && u->f->nstem[k] > 0) {
             const size_t at = row + u->f->stem[k];
 
-            delta_head(w, h, u->f->nstem[k], u->f->mix + at * w->C,
-                u->f->rate + at * 2 * s->values, state, NULL);
+            delta_head(w, h, u->f->nstem[k], delta_room(u->f)->mix + at * w->C,
+                delta_room(u->f)->rate + at * 2 * s->values, state, NULL);
         }
-        delta_head(w, h, n, u->f->mix + (row + t) * w->C,
-            u->f->rate + (row + t) * 2 * s->values, state,
+        delta_head(w, h, n, delta_room(u->f)->mix + (row + t) * w->C,
+            delta_room(u->f)->rate + (row + t) * 2 * s->values, state,
             u->a.att + (row + t) * out);
     }
 }
@@ -109,7 +147,7 @@ batch_rule(struct run *u)
 static void
 gated_norm_row(struct run *u, const struct row *r)
 {
-    const struct delta_weights *w = &u->f->delta;
+    const struct delta_weights *w = &delta_room(u->f)->w;
     const size_t n = w->s->values * w->s->dv;
     float *att = u->a.att + r->at * n, *gated = u->f->gated + r->at * n;
 
@@ -137,4 +175,5 @@ delta_forward(struct run *u, const struct branch *in)
     stage_products(u, in, &out, 1, "forward o");
 }
 
-const struct part part_delta = { delta_forward, delta_backward };
+const struct part part_delta = { delta_has, delta_widths, delta_room_lay,
+    delta_lay_back, delta_forward, delta_backward };

@@ -4,12 +4,20 @@
 #define MODEL_DELTA_BLOCK_H
 
 #include "model/pass/backward_block.h"
+#include "model/pass/delta.h"
+
+/* Work space, f->room[ROOM_DELTA]. */
+struct delta_room {
+    float *mix, *rate;      /* [B,Tp,C], [B,Tp,2*values] */
+    struct delta_weights w; /* of the block that is run */
+};
+struct delta_room *delta_room(const struct fwd *f);
 
 /* Of the engine of batches (struct engine). */
 void batch_rule(struct run *u);
 
-/* For the backward pass: delta_mix adds the stage that computes f->mix and
- * f->rate again; delta_convolve_at computes the convolution of a token, before
+/* For the backward pass: delta_mix adds the stage that computes mix and
+ * rate again; delta_convolve_at computes the convolution of a token, before
  * SiLU. */
 void delta_mix(struct run *u, const struct branch *in);
 void delta_convolve_at(const struct run *u, const struct row *r, float *x);
@@ -18,9 +26,7 @@ void delta_convolve_at(const struct run *u, const struct row *r, float *x);
  * each thread has room for about (16 + T / 16) states of DELTA_COLS columns. */
 void delta_backward(struct run *u, const struct branch *in);
 
-/* Allocate the arrays for padded `rows` and `tokens` in rows of T, and room for
- * `threads` threads; nothing if no block has the rule. */
-void delta_lay_grads(struct delta_grads *g, const struct config *c, size_t rows,
-    size_t tokens, size_t T, size_t threads, struct arena *a);
+void delta_lay_back(struct grads *g, const struct fwd *f, size_t rows,
+    size_t tokens, struct arena *a);
 
 #endif

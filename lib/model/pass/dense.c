@@ -6,6 +6,22 @@
 
 #include <string.h>
 
+static int
+dense_has(const struct config *c, const struct block_shape *b)
+{
+    (void)c;
+    return b->mlp > 0;
+}
+
+static void
+dense_widths(const struct config *c, const struct block_shape *b,
+    struct widths *w)
+{
+    (void)c;
+    raise_to(&w->gate, b->mlp);
+    raise_to(&w->up, b->mlp);
+}
+
 static void
 glu_row(struct run *u, const struct row *r)
 {
@@ -40,11 +56,12 @@ dense_forward(struct run *u, const struct branch *in)
 static void
 shared_gate(struct run *u, const struct row *r, float *act, float *dact)
 {
+    const struct experts_grads *g = u->g->room[ROOM_EXPERTS];
     const size_t d = u->f->m->c.d, n = u->b->mlp;
     const float s =
         expert_shared_gate(u->vec[W_SHARED_GATE], r->in->xn + r->at * d, d);
 
-    u->g->dshared[r->at] = (float)(kern.dot(dact, act, n) * s * (1.0f - s));
+    g->dshared[r->at] = (float)(kern.dot(dact, act, n) * s * (1.0f - s));
     kern.scale(act, s, n);
     kern.scale(dact, s, n);
 }
@@ -80,4 +97,5 @@ dense_backward(struct run *u, const struct branch *in)
     stage_back(u, in, wide, 2, "backward gate, up");
 }
 
-const struct part part_dense = { dense_forward, dense_backward };
+const struct part part_dense = { dense_has, dense_widths, NULL, NULL,
+    dense_forward, dense_backward };

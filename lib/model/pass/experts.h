@@ -14,10 +14,11 @@
 #include "model/pass/route.h"
 #include "model/pass/tmodel.h"
 
-/* Work space.  A pair is a token and one of its experts; pairs are sorted by
+/* Work space, f->room[ROOM_EXPERTS].  A pair is a token and one of its experts; pairs are sorted by
  * expert, then by token.  E experts, k of them used, I channels. */
 struct experts {
     struct router how;
+    size_t *row, *seq;   /* [B*T], [B+1] for struct expert_rows */
     size_t d, I, tokens; /* tokens: the most that a call may have */
     float *x;            /* [tokens,d] inputs */
     float *z;            /* [tokens,E] logits of the router */
@@ -45,6 +46,12 @@ struct experts {
  * has no experts. */
 void experts_lay(struct experts *x, const struct config *c, size_t tokens,
     int backward, struct arena *a);
+
+/* Gradients, g->room[ROOM_EXPERTS]. */
+struct experts_grads {
+    float *dz;      /* [B,Tp,E] of the router's logits */
+    float *dshared; /* [B,Tp] of the logit of the shared expert's gate */
+};
 
 /* Allocate room for products in integers, after experts_lay. */
 void experts_lay_rounded(struct experts *x, struct arena *a);

@@ -15,11 +15,8 @@
 #define MODEL_FORWARD_IMPL_H
 
 #include "base/mem.h"
-#include "model/pass/delta.h"
-#include "model/pass/experts.h"
 #include "model/config/family.h"
 #include "model/pass/forward.h"
-#include "model/pass/mla.h"
 
 enum { CHUNK = 32 }; /* rows of an elementwise part */
 
@@ -31,14 +28,20 @@ struct cut {
 };
 struct cut cut_of(size_t T);
 
+/* How many numbers each row of a block has in the arrays of struct acts that are
+ * named so, and in fwd.gated; scratch: floats that a worker needs. */
+struct widths {
+    size_t qkv, raw, att, gated, lse, latent, gate, up, route, scratch;
+};
+
 /* Activations of a block, for B sequences. */
 struct acts {
-    float *qkv;       /* [B,Tp,raw_width] q, k (both rotated), v, gates of the
+    float *qkv;       /* [B,Tp,qkv] q, k (both rotated), v, gates of the
                        * outputs, or the products of the gated delta rule; here
                        * H, KV, mlp are the block's */
     float *raw;       /* [B,Tp,(H+KV)D] q, k before their norms, for the
                        * backward pass; NULL: forward only, or no such norms */
-    float *att;       /* [B,Tp,att_width] outputs of heads, before gates */
+    float *att;       /* [B,Tp,att] outputs of heads, before gates */
     float *o, *down;  /* [B,Tp,d] outputs of o and down before the norms that
                        * follow them, for the backward pass; NULL: forward only,
                        * or no such norms */
@@ -54,20 +57,24 @@ struct acts {
                        * another; NULL: no adapters */
 };
 
+/* Work space that parts of blocks have of their own, in struct fwd and again in
+ * struct grads (backward_block.h); HEAD is head.c's. */
+enum { ROOM_HEADS, ROOM_LATENT, ROOM_DELTA, ROOM_EXPERTS, ROOM_HEAD, ROOMS };
+/* A room of `bytes`, zeroed when it is first asked for. */
+void *room_make(void **room, size_t bytes);
+void rooms_free(void **room);
+/* Allocate n arrays of `floats`, one for each thread. */
+float **lay_each(struct arena *a, size_t n, size_t floats);
+
 struct fwd {
     const struct model *m;
     struct pool *pool;
     size_t B, T; /* capacity */
     struct arena arena;
-    float *cs, *cs_local; /* [T,rotary] angles; cs_local may be cs */
-    float *cs_piece; /* [B,T,rotary] angles of each token in blocks without a
-                      * window; NULL: no piece is so long that its angles differ
-                      * from cs */
     const struct family *family;
     float embed_scale;  /* factor of the embedding's rows */
     float logit_factor; /* factor of the final norm's weight in `norm`, so that
                          * final states give the logits by the head alone */
-    uint32_t *first;    /* [B,T] as in struct rows, cut to the window */
     const uint32_t *stem, *nstem;                       /* fwd_stems */
     void (*tap)(void *ctx, const struct fwd_tapped *t); /* fwd_tap */
     void *tap_ctx;
@@ -81,34 +88,21 @@ struct fwd {
     void *gather_ctx;
     float *context; /* [Tp,2KV*D] keys and values of one row of the batch */
     size_t context_bytes;
-    size_t *context_at;             /* [ranks+1] */
-    uint32_t *cut_stem, *cut_nstem; /* [B,T] cut to the window */
-    float *xn;                      /* [B,Tp,d] normed rows */
-    float *out;                     /* [B,Tp,d] output of o, then of down */
-    float *act;                     /* [B,Tp,mlp] */
-    struct acts a;                  /* x2 is set by each call; without FWD_ACTS
+    size_t *context_at; /* [ranks+1] */
+    float *xn;          /* [B,Tp,d] normed rows */
+    float *out;         /* [B,Tp,d] output of o, then of down */
+    float *act;         /* [B,Tp,mlp] */
+    struct acts a;      /* x2 is set by each call; without FWD_ACTS
                                      * all other pointers are NULL */
-    float *gated; /* [B,Tp,att_width] outputs of heads after gates; NULL: no
-                   * block has gates */
-    struct mla_room mla; /* [B,Tp] rows */
-    float *mix, *rate;   /* [B,Tp,C], [B,Tp,2*values] of the gated delta rule */
-    struct delta_weights delta; /* of the block that is run */
-    struct experts experts;
-    size_t *expert_row, *expert_seq; /* [B*T], [B+1] for struct expert_rows */
+    float *gated; /* [B,Tp,att] outputs of heads after gates; NULL: no block
+                   * has gates */
+    void *room[ROOMS]; /* work space that parts have of their own, or NULL */
     const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: no such
                         * vector */
     const float *norm; /* the final norm's weight in fp32, times logit_factor */
     float **wide;      /* [threads] room for wide_n widened weights */
     size_t wide_n;
     float **scratch; /* [threads] scratch of attention */
-    /* head.c */
-    float **logits;  /* [threads] HEAD_TILE x HEAD_SLICE */
-    float *hpad;     /* [HEAD_TILE,d] the last rows, padded with zeros */
-    void *stat;      /* [V/HEAD_SLICE,HEAD_ROWS] each row's sums over a slice */
-    float *target_z; /* [2,HEAD_ROWS] logits of the targets: of this model, of
-                      * the base */
-    int forget;      /* 1: drop the head's pages after reading
-                      * (fwd_forget_head) */
 };
 
 /* parts: what to allocate.
@@ -130,15 +124,8 @@ int row_live(const struct rows *r, size_t b, size_t t);
  * padding. */
 size_t tile_live(const struct rows *r, size_t b, size_t t0, size_t n);
 
-/* query_heads: query heads of a block of `groups` KV groups.  qkv_width:
- * numbers in a token's q, k, v and gates there. */
+/* Query heads of a block of `groups` KV groups. */
 size_t query_heads(const struct config *c, size_t groups);
-size_t qkv_width(const struct config *c, size_t groups);
-/* raw_width, att_width: numbers that a token has in the arrays qkv and att of
- * struct acts, in a block of shape b with attention or the gated delta rule; b
- * NULL: in the widest block of a model. */
-size_t raw_width(const struct config *c, const struct block_shape *b);
-size_t att_width(const struct config *c, const struct block_shape *b);
 
 /* has_qk_norm: do the blocks have norms of Q and K?  has_post_norm: do they
  * have norms of the outputs of attention and MLP? */
@@ -147,8 +134,6 @@ int has_post_norm(const struct config *c);
 /* Do the outputs of o and down pass a norm or a factor before they are added to
  * the residual stream, so that their gradients are not the stream's? */
 int has_added(const struct config *c);
-/* The scale of the scores of attention, as in struct attn. */
-float attn_scale(const struct config *c);
 /* A factor of a configuration, in which 0 means 1. */
 float factor_of(double x);
 #endif

@@ -47,22 +47,23 @@ struct headjob {
     float *zq, *zp;         /* [HEAD_ROWS] logits of the targets */
 };
 
+static struct head_room *
+head_room(const struct fwd *f)
+{
+    return f->room[ROOM_HEAD];
+}
+
 void
 head_layout(struct fwd *f, struct arena *a)
 {
+    struct head_room *h = room_make(&f->room[ROOM_HEAD], sizeof *h);
     const size_t threads = pool_size(f->pool), d = f->m->c.d;
     const size_t nslice = (f->m->c.V + HEAD_SLICE - 1) / HEAD_SLICE;
 
-    f->logits = arena_alloc(a, threads, sizeof *f->logits);
-    for (size_t i = 0; i < threads; i++) {
-        float *p = arena_alloc(a, HEAD_TILE * HEAD_SLICE, sizeof *p);
-
-        if (f->logits != NULL)
-            f->logits[i] = p;
-    }
-    f->hpad = arena_alloc(a, HEAD_TILE * d, sizeof *f->hpad);
-    f->stat = arena_alloc(a, nslice * HEAD_ROWS, sizeof(struct stat));
-    f->target_z = arena_alloc(a, 2 * HEAD_ROWS, sizeof(float));
+    h->logits = lay_each(a, threads, HEAD_TILE * HEAD_SLICE);
+    h->pad = arena_alloc(a, HEAD_TILE * d, sizeof *h->pad);
+    h->stat = arena_alloc(a, nslice * HEAD_ROWS, sizeof(struct stat));
+    h->target_z = arena_alloc(a, 2 * HEAD_ROWS, sizeof(float));
 }
 
 void
@@ -80,17 +81,17 @@ static const float *
 head_tile_rows(const struct headjob *j, const struct fwd *f, const float *h,
     size_t r0)
 {
-    return r0 + j->tile <= j->n ? h + r0 * f->m->c.d : f->hpad;
+    return r0 + j->tile <= j->n ? h + r0 * f->m->c.d : head_room(f)->pad;
 }
 
 static void
 pad_rows(const struct headjob *j, struct fwd *f, const float *h)
 {
     const size_t d = f->m->c.d, r0 = j->n / j->tile * j->tile;
+    float *pad = head_room(f)->pad;
 
-    memcpy(f->hpad, h + r0 * d, (j->n - r0) * d * sizeof *h);
-    memset(f->hpad + (j->n - r0) * d, 0,
-        (j->tile - (j->n - r0)) * d * sizeof *h);
+    memcpy(pad, h + r0 * d, (j->n - r0) * d * sizeof *h);
+    memset(pad + (j->n - r0) * d, 0, (j->tile - (j->n - r0)) * d * sizeof *h);
 }
 
 const float *
@@ -136,7 +137,8 @@ head_task(void *ctx, size_t task, size_t worker)
     const size_t n = v0 + HEAD_SLICE <= V ? HEAD_SLICE : V - v0;
     const float *wq = head_slice(f, v0, n, worker);
     const float *wp = g != NULL ? head_slice(g, v0, n, worker) : NULL;
-    float *zq = f->logits[worker], *zp = g != NULL ? g->logits[worker] : NULL;
+    float *zq = head_room(f)->logits[worker];
+    float *zp = g != NULL ? head_room(g)->logits[worker] : NULL;
 
     for (size_t r0 = 0; r0 < j->n; r0 += j->tile) {
         const size_t end = r0 + j->tile < j->n ? r0 + j->tile : j->n;
@@ -191,14 +193,14 @@ head_task(void *ctx, size_t task, size_t worker)
                         (g != NULL ? 2.0 : 1.0) +
                     (g != NULL ? 2.0 * (double)(j->tile * n) : 0.0));
     }
-    if (f->forget)
+    if (head_room(f)->forget)
         model_forget_tile(f->m, &f->m->head, v0, n);
 }
 
 void
 fwd_forget_head(struct fwd *f)
 {
-    f->forget = 1;
+    head_room(f)->forget = 1;
 }
 
 /* Results of all slices for one row: log-sum-exps at temperatures 1 and tau. */
@@ -264,9 +266,9 @@ head_run(struct headjob *j)
         assert(pool_size(j->base->pool) >= pool_size(j->f->pool));
     }
     j->nslice = (j->V + HEAD_SLICE - 1) / HEAD_SLICE;
-    j->stat = j->f->stat;
-    j->zq = j->f->target_z;
-    j->zp = j->f->target_z + HEAD_ROWS;
+    j->stat = head_room(j->f)->stat;
+    j->zq = head_room(j->f)->target_z;
+    j->zp = j->zq + HEAD_ROWS;
     fetch_now(j->f->m, fetch_head(j->f->m));
     if (j->base != NULL)
         fetch_now(j->base->m, fetch_head(j->base->m));

@@ -8,6 +8,16 @@
  * HEAD_SLICE: ids in a slice of the vocabulary.  HEAD_ROWS: rows in a
  * round. */
 enum { HEAD_TILE = 256, HEAD_SMALL = 64, HEAD_SLICE = 512, HEAD_ROWS = 1024 };
+/* Work space, f->room[ROOM_HEAD]. */
+struct head_room {
+    float **logits;  /* [threads] HEAD_TILE x HEAD_SLICE */
+    float *pad;      /* [HEAD_TILE,d] the last rows, padded with zeros */
+    void *stat;      /* [V/HEAD_SLICE,HEAD_ROWS] each row's sums over a slice */
+    float *target_z; /* [2,HEAD_ROWS] logits of the targets: of this model, of
+                      * the base */
+    int forget;      /* 1: drop the head's pages after reading
+                      * (fwd_forget_head) */
+};
 /* Allocates the head's part of f. */
 void head_layout(struct fwd *f, struct arena *a);
 /* Raises f->wide_n to what head_slice needs. */

@@ -20,31 +20,75 @@ mla_scale(const struct config *c)
     return (float)(g * g / sqrt((double)c->D));
 }
 
-void
-mla_lay(struct mla_room *m, const struct config *c, size_t rows,
-    struct arena *a)
+static int
+latent_has(const struct config *c, const struct block_shape *b)
+{
+    return b->groups > 0 && config_has_mla(c);
+}
+
+static void
+latent_widths(const struct config *c, const struct block_shape *b,
+    struct widths *w)
+{
+    heads_widths(c, b, w);
+    raise_to(&w->latent, mla_latent(c));
+}
+
+/* Room for rows of latents, f->room[ROOM_LATENT], or for their gradients,
+ * g->room[ROOM_LATENT]. */
+struct latent_room {
+    float *latent; /* [B,Tp,mla_latent] of Q, of K and V, and r */
+    float *q, *kv; /* [B,Tp,q_rank], [B,Tp,kv_rank] normed latents */
+    float *wide;   /* [B,Tp,H*(nope+v)] keys and values of heads */
+    float *out;    /* [B,Tp,H*v] outputs of heads */
+    float *rstd;   /* [B,T,2] 1/rms in latents' norms; backward only */
+};
+
+static struct latent_room *
+lay_latents(void **room, const struct config *c, size_t rows, struct arena *a)
 {
     const struct mla_shape *s = &c->mla;
+    struct latent_room *m = room_make(room, sizeof *m);
 
-    memset(m, 0, sizeof *m);
-    if (!config_has_mla(c))
-        return;
     m->latent = arena_alloc(a, rows * mla_latent(c), sizeof(float));
     m->q = arena_alloc(a, rows * s->q_rank, sizeof(float));
     m->kv = arena_alloc(a, rows * s->kv_rank, sizeof(float));
     m->wide = arena_alloc(a, rows * c->H * (s->nope + s->v), sizeof(float));
     m->out = arena_alloc(a, rows * c->H * s->v, sizeof(float));
+    return m;
+}
+
+static void
+latent_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
+{
+    heads_lay(f, rows, parts, a);
+    lay_latents(&f->room[ROOM_LATENT], &f->m->c, rows, a);
+}
+
+static void
+latent_lay_back(struct grads *g, const struct fwd *f, size_t rows,
+    size_t tokens, struct arena *a)
+{
+    heads_lay_back(g, f, rows, tokens, a);
+    lay_latents(&g->room[ROOM_LATENT], &f->m->c, rows, a)->rstd =
+        arena_alloc(a, tokens * 2, sizeof(float));
 }
 
 /* The pass's rows of latents; they are in a.latent if they are kept. */
-static struct mla_room
+static struct latent_room
 latents_of(const struct run *u)
 {
-    struct mla_room m = u->f->mla;
+    struct latent_room m = *(const struct latent_room *)u->f->room[ROOM_LATENT];
 
     if (u->a.latent != NULL)
         m.latent = u->a.latent;
     return m;
+}
+
+static const struct latent_room *
+latent_grads(const struct run *u)
+{
+    return u->g->room[ROOM_LATENT];
 }
 
 /* ---- forward ---- */
@@ -55,7 +99,7 @@ latent_norms(struct run *u, const struct row *r)
 {
     const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
-    const struct mla_room m = latents_of(u);
+    const struct latent_room m = latents_of(u);
     const float *x = m.latent + r->at * mla_latent(c);
     float *q = m.q + r->at * s->q_rank, *kv = m.kv + r->at * s->kv_rank;
 
@@ -87,7 +131,7 @@ latent_heads(struct run *u, const struct row *r)
 {
     const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
-    const struct mla_room m = latents_of(u);
+    const struct latent_room m = latents_of(u);
     const float *shared = m.latent + (r->at + 1) * mla_latent(c) - s->rope;
     const float *wide = m.wide + r->at * u->H * (s->nope + s->v);
     float *qkv = u->a.qkv + r->at * u->qkv, *room = u->f->scratch[r->worker];
@@ -118,7 +162,7 @@ latent_outputs(struct run *u, const struct row *r)
 {
     const size_t v = u->f->m->c.mla.v, D = u->f->m->c.D, n = u->H * v;
     const float *att = u->a.att + r->at * u->H * D;
-    float *out = u->f->mla.out + r->at * n;
+    float *out = latents_of(u).out + r->at * n;
 
     if (!r->live)
         memset(out, 0, n * sizeof *out);
@@ -131,7 +175,8 @@ latent_outputs(struct run *u, const struct row *r)
  * have no latent).  y, m: latents and queries, or their gradients. */
 static void
 latent_products(const struct run *u, const struct branch *in,
-    const struct mla_room *m, float *queries, float *dxn, struct product p[2])
+    const struct latent_room *m, float *queries, float *dxn,
+    struct product p[2])
 {
     const struct config *c = &u->f->m->c;
     const size_t rank = c->mla.q_rank, n = mla_latent(c);
@@ -142,11 +187,11 @@ latent_products(const struct run *u, const struct branch *in,
 }
 
 static size_t
-widening_products(const struct run *u, const struct mla_room *m,
-    const struct mla_room *d, float *queries, struct product p[2])
+widening_products(const struct run *u, const struct latent_room *m,
+    const struct latent_room *d, float *queries, struct product p[2])
 {
     const struct mla_shape *s = &u->f->m->c.mla;
-    const struct mla_room latent = latents_of(u);
+    const struct latent_room latent = latents_of(u);
 
     p[0] = (struct product){ W_MLA_KVB, latent.kv, m->wide,
         u->H * (s->nope + s->v), d != NULL ? d->kv : NULL };
@@ -159,7 +204,7 @@ static void
 latent_forward(struct run *u, const struct branch *in)
 {
     const struct config *c = &u->f->m->c;
-    const struct mla_room m = latents_of(u);
+    const struct latent_room m = latents_of(u);
     struct product p[2];
     size_t n;
 
@@ -177,13 +222,13 @@ latent_forward(struct run *u, const struct branch *in)
 
 /* ---- backward ---- */
 
-/* Set datt from g->mla.out, the gradient at W_O's input, and compute that input
+/* Set datt from latent_grads.out, the gradient at W_O's input, and compute that input
  * again. */
 static void
 latent_outputs_back(struct run *u, const struct row *r)
 {
     const size_t v = u->f->m->c.mla.v, D = u->f->m->c.D;
-    const float *from = u->g->mla.out + r->at * u->H * v;
+    const float *from = latent_grads(u)->out + r->at * u->H * v;
     float *datt = u->g->datt + r->at * u->H * D;
 
     latent_outputs(u, r);
@@ -210,7 +255,7 @@ latent_heads_back(struct run *u, const struct row *r)
 {
     const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
-    const struct mla_room *g = &u->g->mla;
+    const struct latent_room *g = latent_grads(u);
     float *shared = g->latent + (r->at + 1) * mla_latent(c) - s->rope;
     float *wide = g->wide + r->at * u->H * (s->nope + s->v);
     float *dqkv = u->g->dqkv + r->at * u->qkv;
@@ -237,10 +282,10 @@ latent_norms_back(struct run *u, const struct row *r)
 {
     const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
-    const struct mla_room m = latents_of(u), *g = &u->g->mla;
+    const struct latent_room m = latents_of(u), *g = latent_grads(u);
     const size_t n = mla_latent(c);
     const float *x = m.latent + r->at * n;
-    float *dx = g->latent + r->at * n, *rstd = u->g->rstd_latent + r->tok * 2;
+    float *dx = g->latent + r->at * n, *rstd = g->rstd + r->tok * 2;
 
     if (!r->live) {
         memset(dx, 0, n * sizeof *dx);
@@ -257,9 +302,9 @@ static void
 latent_vectors(struct run *u)
 {
     const struct mla_shape *s = &u->f->m->c.mla;
-    const struct mla_room m = latents_of(u), *g = &u->g->mla;
+    const struct latent_room m = latents_of(u), *g = latent_grads(u);
     struct vec_grad how = { .heads = 1,
-        .rstd = u->g->rstd_latent,
+        .rstd = g->rstd,
         .ldr = 2,
         .x = m.latent,
         .x_rows = u->c.Tp,
@@ -280,7 +325,7 @@ static void
 latent_backward(struct run *u, const struct branch *in)
 {
     const struct config *c = &u->f->m->c;
-    const struct mla_room m = latents_of(u), *g = &u->g->mla;
+    const struct latent_room m = latents_of(u), *g = latent_grads(u);
     const struct product o = { W_O, m.out, in->d.out, c->d, g->out };
     struct product p[2];
     size_t n;
@@ -299,4 +344,5 @@ latent_backward(struct run *u, const struct branch *in)
     latent_vectors(u);
 }
 
-const struct part part_latent = { latent_forward, latent_backward };
+const struct part part_latent = { latent_has, latent_widths, latent_lay,
+    latent_lay_back, latent_forward, latent_backward };

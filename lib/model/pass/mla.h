@@ -16,22 +16,9 @@
 #ifndef MODEL_MLA_H
 #define MODEL_MLA_H
 
-#include "base/mem.h"
 #include "model/config/mla_config.h"
 
 /* The scale of scores. */
 float mla_scale(const struct config *c);
-
-/* Room of a pass for rows of latents, or for their gradients.  While planning
- * all are NULL. */
-struct mla_room {
-    float *latent; /* [rows,mla_latent] of Q, of K and V, and r */
-    float *q, *kv; /* [rows,q_rank], [rows,kv_rank] normed latents */
-    float *wide;   /* [rows,H*(nope+v)] keys and values of heads */
-    float *out;    /* [rows,H*v] outputs of heads */
-};
-/* Allocate; nothing if c has no latent attention. */
-void mla_lay(struct mla_room *m, const struct config *c, size_t rows,
-    struct arena *a);
 
 #endif

@@ -2,7 +2,7 @@
 #include "model/pass/run.h"
 #include "base/profile.h"
 #include "kern/kern.h"
-#include "model/config/mla_config.h"
+#include "model/config/delta_config.h"
 #include "model/pass/attention.h"
 #include "model/pass/block_adapter.h"
 #include "model/pass/delta_block.h"
@@ -240,21 +240,73 @@ zero_forward(struct run *u, const struct branch *in)
     stage_rows(u, in, zero_row, "forward zeros", u->f->m->c.d);
 }
 
-static const struct part part_zero = { zero_forward, NULL };
+static const struct part part_zero = { .forward = zero_forward };
+
+/* The first that has a block is the block's. */
+static const struct part *const mixers[] = { &part_delta, &part_latent,
+    &part_attention };
+static const struct part *const ffns[] = { &part_experts, &part_dense };
+enum { MIXERS = sizeof mixers / sizeof *mixers };
+enum { PARTS = MIXERS + sizeof ffns / sizeof *ffns };
 
 static const struct part *
-mixer_of(const struct config *c, const struct block *b)
+part_at(size_t i)
 {
-    return b->linear        ? &part_delta
-        : b->groups == 0    ? NULL
-        : config_has_mla(c) ? &part_latent
-                            : &part_attention;
+    return i < MIXERS ? mixers[i] : ffns[i - MIXERS];
 }
 
 static const struct part *
-ffn_of(const struct block *b)
+part_of(const struct config *c, const struct block_shape *b, size_t i,
+    size_t end)
 {
-    return b->experts > 0 ? &part_experts : b->mlp > 0 ? &part_dense : NULL;
+    while (i < end && !part_at(i)->has(c, b))
+        i++;
+    return i < end ? part_at(i) : NULL;
+}
+
+struct block_shape
+shape_of_all(const struct model *m)
+{
+    return (struct block_shape){ m->c.KV, model_widest(m), 0, m->c.router.n,
+        (size_t)config_has_delta(&m->c) };
+}
+
+void
+raise_to(size_t *n, size_t x)
+{
+    *n = *n > x ? *n : x;
+}
+
+struct widths
+widths_of(const struct config *c, const struct block_shape *b)
+{
+    struct widths w = { 0 };
+
+    for (size_t i = 0; i < PARTS; i++)
+        if (part_at(i)->has(c, b))
+            part_at(i)->widths(c, b, &w);
+    return w;
+}
+
+void
+parts_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
+{
+    const struct block_shape all = shape_of_all(f->m);
+
+    for (size_t i = 0; i < PARTS; i++)
+        if (part_at(i)->lay != NULL && part_at(i)->has(&f->m->c, &all))
+            part_at(i)->lay(f, rows, parts, a);
+}
+
+void
+parts_lay_back(struct grads *g, const struct fwd *f, size_t rows, size_t tokens,
+    struct arena *a)
+{
+    const struct block_shape all = shape_of_all(f->m);
+
+    for (size_t i = 0; i < PARTS; i++)
+        if (part_at(i)->lay_back != NULL && part_at(i)->has(&f->m->c, &all))
+            part_at(i)->lay_back(g, f, rows, tokens, a);
 }
 
 /* In a share each branch whose norms the block has is there. */
@@ -288,15 +340,15 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r,
     u->i = i;
     u->KV = b->groups;
     u->H = query_heads(&f->m->c, b->groups);
-    u->qkv = raw_width(&f->m->c, &shape);
+    u->qkv = widths_of(&f->m->c, &shape).qkv;
     u->vec = f->vec + i * W_N;
     u->act = f->act;
     u->mixer =
         (struct branch){ .norm = W_NORM1, .bias = W_BO, .after = W_NORM_ATT };
     u->ffn =
         (struct branch){ .norm = W_NORM2, .bias = -1, .after = W_NORM_MLP };
-    set_branch(u, &u->mixer, mixer_of(&f->m->c, b));
-    set_branch(u, &u->ffn, ffn_of(b));
+    set_branch(u, &u->mixer, part_of(&f->m->c, &shape, 0, MIXERS));
+    set_branch(u, &u->ffn, part_of(&f->m->c, &shape, MIXERS, PARTS));
     if (engine == NULL && u->KV > 0)
         batch_sight(u);
 }

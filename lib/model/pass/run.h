@@ -22,17 +22,40 @@
 
 struct run;
 struct branch;
+struct grads;
 
 /* A mixer or a feed-forward.
+ *   has       is it in a block of shape b?
+ *   widths    raise the numbers of w to what the part needs in such a block
+ *   lay       allocate its room in f, for `rows` padded rows; parts: FWD_*
+ *   lay_back  allocate its room in g, for `rows` padded rows and `tokens`
  *   forward   from in->xn to in->out
  *   backward  from in->d.out to in->d.xn, and the gradients of the weights; the
- *             activations are as `forward` left them, and in->xn too */
+ *             activations are as `forward` left them, and in->xn too
+ * lay and lay_back may be NULL.  They are run twice, first to count. */
 struct part {
+    int (*has)(const struct config *c, const struct block_shape *b);
+    void (*widths)(const struct config *c, const struct block_shape *b,
+        struct widths *w);
+    void (*lay)(struct fwd *f, size_t rows, int parts, struct arena *a);
+    void (*lay_back)(struct grads *g, const struct fwd *f, size_t rows,
+        size_t tokens, struct arena *a);
     void (*forward)(struct run *u, const struct branch *in);
     void (*backward)(struct run *u, const struct branch *in);
 };
 extern const struct part part_attention, part_latent, part_delta; /* mixers */
 extern const struct part part_dense, part_experts; /* feed-forwards */
+
+/* The shape of a block that has all that some block of m has.  widths_of: the
+ * numbers of a block of shape b. */
+struct block_shape shape_of_all(const struct model *m);
+struct widths widths_of(const struct config *c, const struct block_shape *b);
+/* Set *n to at least x. */
+void raise_to(size_t *n, size_t x);
+/* `lay` and `lay_back` of all parts that a model has. */
+void parts_lay(struct fwd *f, size_t rows, int parts, struct arena *a);
+void parts_lay_back(struct grads *g, const struct fwd *f, size_t rows,
+    size_t tokens, struct arena *a);
 
 /* Gradients within a branch, [B,Tp,d] (padded) unless stated. */
 struct branch_grads {

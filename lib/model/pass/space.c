@@ -3,12 +3,11 @@
 #include "kern/attn.h"
 #include "kern/kern.h"
 #include "model/files/adapter.h"
-#include "model/pass/angles.h"
-#include "model/config/delta_config.h"
 #include "model/config/family.h"
 #include "model/files/fetch.h"
 #include "model/pass/forward_impl.h"
 #include "model/pass/head_impl.h"
+#include "model/pass/run.h"
 
 #include <assert.h>
 #include <math.h>
@@ -62,32 +61,19 @@ query_heads(const struct config *c, size_t groups)
     return groups * (c->H / c->KV);
 }
 
-size_t
-qkv_width(const struct config *c, size_t groups)
+void *
+room_make(void **room, size_t bytes)
 {
-    const size_t H = query_heads(c, groups);
-
-    return ((family_of(c)->gated ? 2 : 1) * H + 2 * groups) * c->D;
+    if (*room == NULL)
+        *room = xcalloc(1, bytes);
+    return *room;
 }
 
-size_t
-raw_width(const struct config *c, const struct block_shape *b)
+void
+rooms_free(void **room)
 {
-    const size_t heads = qkv_width(c, b != NULL ? b->groups : c->KV);
-    const size_t delta =
-        config_has_delta(c) && (b == NULL || b->linear) ? delta_raw(c) : 0;
-
-    return heads > delta ? heads : delta;
-}
-
-size_t
-att_width(const struct config *c, const struct block_shape *b)
-{
-    const size_t heads = query_heads(c, b != NULL ? b->groups : c->KV) * c->D;
-    const size_t delta =
-        b == NULL || b->linear ? c->delta.values * c->delta.dv : 0;
-
-    return heads > delta ? heads : delta;
+    for (size_t i = 0; i < ROOMS; i++)
+        free(room[i]);
 }
 
 int
@@ -112,15 +98,6 @@ float
 factor_of(double x)
 {
     return x > 0.0 ? (float)x : 1.0f;
-}
-
-float
-attn_scale(const struct config *c)
-{
-    return config_has_mla(c)  ? mla_scale(c)
-        : c->attn_scale > 0.0 ? (float)c->attn_scale
-        : c->attn_scalar == 0 ? 0.0f
-                              : (float)(1 / sqrt((double)c->attn_scalar));
 }
 
 /* Floats of scratch that a worker needs to widen weights of blocks. */
@@ -209,10 +186,9 @@ alloc_vectors(struct fwd *f, struct arena *a)
     f->norm = alloc_vector(&m->norm, f->logit_factor == 1.0f, a);
 }
 
-static float **
-per_thread(const struct fwd *f, struct arena *a, size_t floats)
+float **
+lay_each(struct arena *a, size_t n, size_t floats)
 {
-    const size_t n = pool_size(f->pool);
     float **p = arena_alloc(a, n, sizeof *p);
 
     for (size_t i = 0; i < n; i++) {
@@ -224,74 +200,21 @@ per_thread(const struct fwd *f, struct arena *a, size_t floats)
     return p;
 }
 
-/* Allocate what experts need: room for AT_ONCE tokens, or a sequence if that is
- * longer; more would cost memory and gain nothing. */
-static void
-lay_experts(struct fwd *f, struct arena *a, int parts)
-{
-    enum { AT_ONCE = 1024 };
-    const size_t most = f->T > AT_ONCE ? f->T : AT_ONCE, all = f->B * f->T;
-
-    experts_lay(&f->experts, &f->m->c, all < most ? all : most,
-        parts & FWD_TRAIN, a);
-    if (f->m->c.router.n == 0)
-        return;
-    f->expert_row = arena_alloc(a, all, sizeof *f->expert_row);
-    f->expert_seq = arena_alloc(a, f->B + 1, sizeof *f->expert_seq);
-}
-
-/* Allocate what gates of outputs, latent attention and the gated delta rule
- * need. */
-static void
-lay_gates(struct fwd *f, struct arena *a, size_t rows)
-{
-    const struct config *c = &f->m->c;
-
-    if (f->family->gated)
-        f->gated = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
-    mla_lay(&f->mla, c, rows, a);
-    if (!config_has_delta(c))
-        return;
-    f->mix = arena_alloc(a, rows * delta_mixed(c), sizeof(float));
-    f->rate = arena_alloc(a, rows * 2 * c->delta.values, sizeof(float));
-    delta_lay(&f->delta, c, a);
-}
-
-/* Floats of scratch of a worker; `attention`: what attention needs. */
-static size_t
-scratch_floats(const struct config *c, size_t attention)
-{
-    const size_t state = delta_state(&c->delta), gates = c->H * c->D;
-    const size_t more = state > gates ? state : gates;
-
-    return (family_of(c)->gated || config_has_mla(c)) && more > attention
-        ? more
-        : attention;
-}
-
 /* Allocate f's arrays from a; run twice, first to count. */
 static void
 lay_fwd(struct fwd *f, struct arena *a, int parts)
 {
     const struct config *c = &f->m->c;
     const size_t rows = f->B * cut_of(f->T).Tp, mlp = model_widest(f->m);
-    const struct attn shape = { .H = c->H, .KV = c->KV, .D = c->D };
+    const struct block_shape all = shape_of_all(f->m);
+    const struct widths w = widths_of(c, &all);
 
-    angles_lay(c, f->T, a, &f->cs, &f->cs_local);
-    if (f->T > angles_short(c))
-        f->cs_piece =
-            arena_alloc(a, f->B * f->T * config_rotary(c), sizeof(float));
-    if (c->window > 0) { /* some blocks have a window */
-        f->first = arena_alloc(a, f->B * f->T, sizeof *f->first);
-        f->cut_stem = arena_alloc(a, f->B * f->T, sizeof *f->cut_stem);
-        f->cut_nstem = arena_alloc(a, f->B * f->T, sizeof *f->cut_nstem);
-    }
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
     if (parts & FWD_ACTS) {
-        f->a.qkv = arena_alloc(a, rows * raw_width(c, NULL), sizeof(float));
-        f->a.att = arena_alloc(a, rows * att_width(c, NULL), sizeof(float));
-        f->a.lse = arena_alloc(a, rows * c->H, sizeof(float));
+        f->a.qkv = arena_alloc(a, rows * w.qkv, sizeof(float));
+        f->a.att = arena_alloc(a, rows * w.att, sizeof(float));
+        f->a.lse = arena_alloc(a, rows * w.lse, sizeof(float));
         f->a.gate = arena_alloc(a, rows * mlp, sizeof(float));
         f->a.up = arena_alloc(a, rows * mlp, sizeof(float));
         if (low_widest(f->m) > 0)
@@ -300,16 +223,17 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
     } else {
         f->act = arena_alloc(a, rows * mlp, sizeof(float));
     }
-    lay_gates(f, a, rows);
-    lay_experts(f, a, parts);
+    if (w.gated > 0)
+        f->gated = arena_alloc(a, rows * w.gated, sizeof(float));
+    parts_lay(f, rows, parts, a);
     alloc_vectors(f, a);
     f->wide_n = wide_floats(f->m);
     if (parts & (FWD_HEAD | FWD_SLICES))
         head_wide(f);
     if (parts & FWD_HEAD)
         head_layout(f, a);
-    f->wide = per_thread(f, a, f->wide_n);
-    f->scratch = per_thread(f, a, scratch_floats(c, attn_scratch(&shape)));
+    f->wide = lay_each(a, pool_size(f->pool), f->wide_n);
+    f->scratch = lay_each(a, pool_size(f->pool), w.scratch);
 }
 
 struct fwd *
@@ -359,6 +283,7 @@ fwd_free(struct fwd *f)
         return;
     free(f->context);
     free(f->context_at);
+    rooms_free(f->room);
     arena_release(&f->arena);
     free(f);
 }
