@@ -18,7 +18,8 @@ int_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
         2.0 * (double)(j->n * n) * (double)j->w->cols, 0.0);
 }
 
-/* Compute the products with n <= KV_PART rows of the weight, from r0 on. */
+/* Compute the products with n rows of the weight, from r0 on: at most KV_PART,
+ * unless whole_parts is 1. */
 static void
 exact_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
 {
@@ -62,33 +63,17 @@ whole_parts(const struct matjob *j)
     return j->n > DOTS_MOST && weight_f32(j->w) != NULL;
 }
 
-/* Compute the products with n rows, from r0 on, of a weight for which
- * whole_parts is 1. */
-static void
-whole_part(const struct matjob *j, size_t r0, size_t n)
-{
-    const size_t K = j->w->cols;
-    const double begin = profile_begin();
-
-    kern.gemm_nt(j->n, n, K, j->x, K, weight_f32(j->w) + r0 * K, K, GEMM_SET,
-        j->y + r0, j->ldy);
-    profile_end("text products", begin, 2.0 * (double)(j->n * n) * (double)K,
-        0.0);
-}
-
 /* Compute the products with n rows of the weight, from r0 on. */
 static void
 mat_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
 {
     const struct low_rank *l = j->w->low;
+    const size_t most = whole_parts(j) ? n : KV_PART;
 
     if (j->w->ints != NULL)
         int_part(j, r0, n, worker);
-    else if (whole_parts(j))
-        whole_part(j, r0, n);
-    else
-        for (size_t i = 0; i < n; i += KV_PART)
-            exact_part(j, r0 + i, n - i < KV_PART ? n - i : KV_PART, worker);
+    for (size_t i = 0; i < n && j->w->ints == NULL; i += most)
+        exact_part(j, r0 + i, n - i < most ? n - i : most, worker);
     if (l != NULL)
         low_up(l, j->low, l->rank, j->n, r0, n, j->y + r0, j->ldy);
     for (size_t t = 0; j->cap > 0.0f && t < j->n; t++)

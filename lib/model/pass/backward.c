@@ -13,16 +13,17 @@
 #include <string.h>
 
 enum { COLS = VEC_COLS }; /* columns of a task over all tokens */
-enum { KEPT = 10, HALF_TASK = 1 << 16, WIDE = 1024 };
+/* KEPT: arrays of list_kept; the first ROUNDED of them may be kept as bf16. */
+enum { ROUNDED = 10, KEPT = 12, HALF_TASK = 1 << 16, WIDE = 1024 };
 
 /* Activations kept from a forward pass over blocks from..to-1. */
 struct lane {
     size_t from, to;
-    float **hidden;          /* [L+1] inputs of blocks; [to]: the last one's
+    float **hidden;    /* [L+1] inputs of blocks; [to]: the last one's
                               * output */
-    struct acts *kept;       /* [L] each block's activations; unless `how` is 0,
+    struct acts *kept; /* [L] each block's activations; unless `how` is 0,
                               * all blocks use one set of buffers */
-    uint16_t *(*half)[KEPT]; /* [L] each block's arrays of list_kept, as bf16 */
+    uint16_t *(*half)[ROUNDED]; /* [L] each block's arrays as bf16 */
 };
 
 struct bwd {
@@ -60,9 +61,8 @@ struct kept_array {
 };
 
 /* List the arrays that a block of shape b, with adapters of `low` ranks, keeps
- * for `rows` padded rows and `tokens` tokens.  The log-sum-exps and the logits
- * of the router are not listed, as they stay fp32.  x2 is listed only if the
- * block has both attention and MLP; else it is the block's input or output. */
+ * for `rows` padded rows and `tokens` tokens.  x2 is kept only if the block has
+ * two branches; else it is the block's input or output. */
 static void
 list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct block_shape *b, size_t low, struct acts *k,
@@ -82,50 +82,19 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
         { &k->down, ffn ? rows * post : 0 },
         { &k->low, rows * low },
         { &k->latent, rows * w.latent },
+        { &k->lse, rows * w.lse },
+        { &k->route, rows * w.route },
     };
 
     memcpy(list, all, sizeof all);
 }
 
-/* Allocate what is never rounded: log-sum-exps and the logits of the router. */
 static void
-alloc_unrounded(struct acts *k, const struct config *c, size_t rows,
-    const struct block_shape *b, struct arena *a)
+alloc_floats(const struct kept_array *list, size_t n, struct arena *a)
 {
-    const struct widths w = widths_of(c, b);
-
-    k->lse = arena_alloc(a, rows * w.lse, sizeof(float));
-    k->route =
-        w.route > 0 ? arena_alloc(a, rows * w.route, sizeof(float)) : NULL;
-}
-
-static void
-alloc_acts(struct acts *k, const struct config *c, size_t rows, size_t tokens,
-    const struct block_shape *b, size_t low, struct arena *a)
-{
-    struct kept_array list[KEPT];
-
-    list_kept(c, rows, tokens, b, low, k, list);
-    for (size_t i = 0; i < KEPT; i++)
+    for (size_t i = 0; i < n; i++)
         *list[i].at =
             list[i].n > 0 ? arena_alloc(a, list[i].n, sizeof(float)) : NULL;
-    alloc_unrounded(k, c, rows, b, a);
-}
-
-/* Allocate the bf16 copies of block i's activations. */
-static void
-alloc_half(const struct bwd *b, struct lane *l, size_t i, size_t rows,
-    size_t tokens, struct arena *a)
-{
-    const struct block *block = &b->t->m.block[i];
-    const struct block_shape shape = block_shape(block);
-    struct kept_array list[KEPT];
-
-    list_kept(&b->t->m.c, rows, tokens, &shape, low_width(block), &l->kept[i],
-        list);
-    for (size_t k = 0; k < KEPT; k++)
-        l->half[i][k] = arena_alloc(a, list[k].n, sizeof(uint16_t));
-    alloc_unrounded(&l->kept[i], &b->t->m.c, rows, &shape, a);
 }
 
 /* Allocate the gradients that both branches have apart from each other. */
@@ -205,14 +174,18 @@ alloc_lane(const struct bwd *b, struct lane *l, const struct acts *room,
         l->hidden[i] = arena_alloc(a, tokens * m->c.d, sizeof(float));
     for (size_t i = l->from; i < l->to; i++) {
         const struct block_shape shape = block_shape(&m->block[i]);
+        struct kept_array list[KEPT];
 
+        l->kept[i] = *room;
+        list_kept(&m->c, rows, tokens, &shape, low_width(&m->block[i]),
+            &l->kept[i], list);
         if (b->how == 0)
-            alloc_acts(&l->kept[i], &m->c, rows, tokens, &shape,
-                low_width(&m->block[i]), a);
-        else
-            l->kept[i] = *room;
-        if (b->how == BWD_BF16)
-            alloc_half(b, l, i, rows, tokens, a);
+            alloc_floats(list, KEPT, a);
+        if (b->how != BWD_BF16)
+            continue;
+        for (size_t k = 0; k < ROUNDED; k++)
+            l->half[i][k] = arena_alloc(a, list[k].n, sizeof(uint16_t));
+        alloc_floats(list + ROUNDED, KEPT - ROUNDED, a);
     }
 }
 
@@ -236,9 +209,11 @@ alloc_bwd(struct bwd *b, struct arena *a)
     const size_t mlp = model_widest(m);
     const struct block_shape all = shape_of_all(m);
     struct acts room = { 0 };
+    struct kept_array list[KEPT];
 
+    list_kept(c, rows, tokens, &all, low_widest(m), &room, list);
     if (b->how != 0)
-        alloc_acts(&room, c, rows, tokens, &all, low_widest(m), a);
+        alloc_floats(list, KEPT, a);
     for (size_t i = 0; i < b->nlane; i++)
         alloc_lane(b, &b->lane[i], &room, a);
     if (stages_last(&b->t->stages)) {
@@ -469,7 +444,7 @@ half_block(struct bwd *b, size_t i, const struct rows *r, int back)
 
     list_kept(&b->t->m.c, r->B * cut_of(r->T).Tp, r->B * r->T, &shape,
         low_width(&b->t->m.block[i]), &b->at.kept[i], list);
-    for (size_t k = 0; k < KEPT; k++) {
+    for (size_t k = 0; k < ROUNDED; k++) {
         const size_t n = list[k].n;
         struct halfjob j = { *list[k].at, b->at.half[i][k], n, back };
 
