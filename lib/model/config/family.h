@@ -75,7 +75,7 @@ struct family {
                              * post_attention_layernorm */
     int minus_one; /* Hugging Face stores norms minus 1, as of a Gemma */
     int gated;     /* after each head's rows, Q has as many rows of a gate of
-                    * the head's output (att_gate.h) */
+                    * the head's output (att_gate) */
 };
 
 /* The family of a model_type, or of a GGUF's architecture; NULL: not supported.

@@ -5,7 +5,6 @@
 #include "kern/attn.h"
 #include "kern/kern.h"
 #include "model/pass/angles.h"
-#include "model/pass/att_gate.h"
 #include "model/pass/mla.h"
 
 #include <math.h>
@@ -56,6 +55,22 @@ heads_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
 }
 
 /* ---- queries, keys and values ---- */
+
+/* Rearrange a row: n query heads of D numbers, n gates of D, and kv numbers of K
+ * and V.  The product with the weights gives [q gate | q gate | ... | K, V],
+ * attention takes [q | K, V | gates].  room: n*D floats. */
+static void
+att_gate_apart(float *row, size_t n, size_t D, size_t kv, float *room)
+{
+    const size_t size = D * sizeof *row;
+
+    for (size_t h = 0; h < n; h++) {
+        memcpy(room + h * D, row + (2 * h + 1) * D, size);
+        memmove(row + h * D, row + 2 * h * D, size);
+    }
+    memmove(row + n * D, row + 2 * n * D, kv * sizeof *row);
+    memcpy(row + n * D + kv, room, n * size);
+}
 
 /* Apply the norms of Q and K: of each head, or of all heads as one vector. */
 static void
@@ -318,6 +333,13 @@ batch_heads(struct run *u)
 }
 
 /* ---- the part ---- */
+
+void
+att_gate(float *y, const float *x, const float *gate, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] / (1.0f + expf(-gate[i]));
+}
 
 /* Multiply the outputs of heads by their gates. */
 static void

@@ -45,6 +45,9 @@ size_t position(const struct fwd *f, const struct rows *r, size_t b, size_t t);
  * scaled. */
 void turn_heads(const struct run *u, const struct row *r, float *qkv, int dir);
 
+/* y [n] = x sigmoid(gate), for gated outputs of heads (Qwen 3.5); y may be
+ * x. */
+void att_gate(float *y, const float *x, const float *gate, size_t n);
 /* in->out = the product of W_O with the outputs of heads. */
 void heads_output(struct run *u, const struct branch *in, const float *heads);
 

@@ -3,9 +3,9 @@
 #include "base/profile.h"
 #include "kern/attn.h"
 #include "kern/kern.h"
-#include "model/pass/att_gate.h"
 #include "model/pass/backward_block.h"
 
+#include <math.h>
 #include <string.h>
 
 void
@@ -23,6 +23,34 @@ heads_lay_back(struct grads *g, const struct fwd *f, size_t rows, size_t tokens,
         return;
     h->dheads = arena_alloc(a, rows * (c->H + c->KV) * c->D, sizeof(float));
     h->rstd_heads = arena_alloc(a, tokens * (c->H + c->KV), sizeof(float));
+}
+
+/* From dy, the gradient of att_gate's y, set dgate to the gradient of gate, and
+ * dy to the gradient of x. */
+static void
+att_gate_bwd(float *dy, float *dgate, const float *x, const float *gate,
+    size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float s = 1.0f / (1.0f + expf(-gate[i]));
+
+        dgate[i] = dy[i] * x[i] * s * (1.0f - s);
+        dy[i] *= s;
+    }
+}
+
+/* att_gate_apart backward. */
+static void
+att_gate_join(float *row, size_t n, size_t D, size_t kv, float *room)
+{
+    const size_t size = D * sizeof *row;
+
+    memcpy(room, row + n * D + kv, n * size);
+    memmove(row + 2 * n * D, row + n * D, kv * sizeof *row);
+    for (size_t h = n; h-- > 0;) {
+        memmove(row + 2 * h * D, row + h * D, size);
+        memcpy(row + (2 * h + 1) * D, room + h * D, size);
+    }
 }
 
 /* From the gradient of the gated outputs of heads compute the gradients of the
