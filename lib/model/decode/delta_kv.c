@@ -1,7 +1,7 @@
 /* States of texts for generation; see delta_kv.h. */
 #include "model/decode/delta_kv.h"
 #include "model/config/delta_config.h"
-#include "model/pass/delta_block.h"
+#include "model/pass/delta.h"
 
 #include <string.h>
 
@@ -58,7 +58,7 @@ text_part(const struct delta_job *j, float *all, size_t text, size_t n)
 static void
 move_window(const struct delta_job *j, const struct delta_run *r, float *w)
 {
-    const size_t keep = j->d->c->delta.conv - 1, C = delta_room(j->u->f)->w.C;
+    const size_t keep = j->d->c->delta.conv - 1, C = delta_room(j->u->f)->C;
     const size_t new = r->n < keep ? r->n : keep, old = keep - new;
 
     memmove(w, w + new *C, old * C * sizeof *w);
@@ -73,7 +73,7 @@ mix_run(void *ctx, size_t task, size_t worker)
 {
     const struct delta_job *j = ctx;
     const struct delta_run *r = &j->run[task];
-    const struct delta_weights *w = &delta_room(j->u->f)->w;
+    const struct delta_room *w = delta_room(j->u->f);
     const size_t conv = w->s->conv, wide = j->u->qkv;
     float *old = text_part(j, j->d->window, r->text, window_floats(j->d->c));
     const float *raw = j->u->a.qkv, *back[DELTA_MOST_TAPS];
@@ -81,7 +81,7 @@ mix_run(void *ctx, size_t task, size_t worker)
     (void)worker;
     for (size_t t = 0; t < r->n; t++) {
         const size_t at = r->row + t;
-        float *mix = delta_room(j->u->f)->mix + at * w->C;
+        float *mix = w->mix + at * w->C;
 
         for (size_t k = 0; k < conv; k++)
             back[k] = k > r->pos + t ? NULL
@@ -89,7 +89,7 @@ mix_run(void *ctx, size_t task, size_t worker)
                                      : old + (conv - 1 + t - k) * w->C;
         delta_convolve(w, back, mix);
         delta_token(w, mix, raw + at * wide, mix,
-            delta_room(j->u->f)->rate + at * 2 * w->s->values);
+            w->rate + at * 2 * w->s->values);
     }
     move_window(j, r, old);
 }
@@ -99,7 +99,7 @@ static void
 delta_head_run(void *ctx, size_t task, size_t worker)
 {
     const struct delta_job *j = ctx;
-    const struct delta_weights *w = &delta_room(j->u->f)->w;
+    const struct delta_room *w = delta_room(j->u->f);
     const size_t values = w->s->values, h = task % values;
     const struct delta_run *r = &j->run[task / values];
     float *state = text_part(j, j->d->state, r->text, state_floats(j->d->c)) +
@@ -108,8 +108,8 @@ delta_head_run(void *ctx, size_t task, size_t worker)
     (void)worker;
     if (r->pos == 0)
         memset(state, 0, delta_state(w->s) * sizeof *state);
-    delta_head(w, h, r->n, delta_room(j->u->f)->mix + r->row * w->C,
-        delta_room(j->u->f)->rate + r->row * 2 * values, state,
+    delta_head(w, h, r->n, w->mix + r->row * w->C,
+        w->rate + r->row * 2 * values, state,
         j->u->a.att + r->row * values * w->s->dv);
 }
 
@@ -119,7 +119,7 @@ delta_kv_rule(const struct delta_kv *d, struct run *u,
 {
     struct delta_job j = { d, u, run };
 
-    delta_take(&delta_room(u->f)->w, d->c, u->vec);
+    delta_take(delta_room(u->f), d->c, u->vec);
     pool_run(u->f->pool, n, mix_run, &j);
     pool_run(u->f->pool, n * d->c->delta.values, delta_head_run, &j);
 }

@@ -72,7 +72,7 @@ lay_cache(struct kvcache *k, struct arena *a)
     delta_kv_lay(&k->delta, m, k->texts, a);
     k->span = arena_alloc(a, KV_TILE, sizeof *k->span);
     if (experts_packed(m))
-        experts_lay_rounded(k->f->room[ROOM_EXPERTS], a);
+        experts_lay_rounded(k->f, a);
     angles_lay(c, k->longest, a, &k->cs, &k->cs_local);
     if (k->longest > angles_short(c))
         k->cs_row = arena_alloc(a, KV_TILE * config_rotary(c), sizeof(float));

@@ -1,8 +1,10 @@
-/* The gated delta rule, token by token; see delta.h. */
+/* The gated delta rule, a mixer: token by token, and forward over a batch; see
+ * delta.h and run.h. */
 #include "model/pass/delta.h"
+#include "base/profile.h"
 #include "kern/kern.h"
 #include "model/config/delta_config.h"
-#include "model/files/model.h"
+#include "model/pass/attention.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,19 +34,7 @@ delta_key(const struct delta_shape *s, size_t head)
 }
 
 void
-delta_lay(struct delta_weights *w, const struct config *c, struct arena *a)
-{
-    const size_t C = delta_mixed(c);
-    float *ones = arena_alloc(a, C, sizeof *ones);
-
-    w->taps = arena_alloc(a, C * c->delta.conv, sizeof *w->taps);
-    for (size_t i = 0; ones != NULL && i < C; i++)
-        ones[i] = 1.0f;
-    w->ones = ones;
-}
-
-void
-delta_take(struct delta_weights *w, const struct config *c,
+delta_take(struct delta_room *w, const struct config *c,
     const float *const *vec)
 {
     const size_t conv = c->delta.conv;
@@ -61,8 +51,7 @@ delta_take(struct delta_weights *w, const struct config *c,
 }
 
 void
-delta_convolve(const struct delta_weights *w, const float *const *back,
-    float *x)
+delta_convolve(const struct delta_room *w, const float *const *back, float *x)
 {
     const size_t conv = w->s->conv;
 
@@ -79,7 +68,7 @@ delta_softplus(double x)
 }
 
 void
-delta_token(const struct delta_weights *w, const float *x, const float *raw,
+delta_token(const struct delta_room *w, const float *x, const float *raw,
     float *mix, float *rate)
 {
     const struct delta_shape *s = w->s;
@@ -100,7 +89,7 @@ delta_token(const struct delta_weights *w, const float *x, const float *raw,
 }
 
 void
-delta_head(const struct delta_weights *w, size_t h, size_t n, const float *mix,
+delta_head(const struct delta_room *w, size_t h, size_t n, const float *mix,
     const float *rate, float *state, float *out)
 {
     const struct delta_shape *s = w->s;
@@ -127,8 +116,7 @@ delta_head(const struct delta_weights *w, size_t h, size_t n, const float *mix,
 }
 
 void
-delta_gate(const struct delta_weights *w, const float *o, const float *z,
-    float *y)
+delta_gate(const struct delta_room *w, const float *o, const float *z, float *y)
 {
     const struct delta_shape *s = w->s;
 
@@ -136,3 +124,181 @@ delta_gate(const struct delta_weights *w, const float *o, const float *z,
         kern.rmsnorm(y + h * s->dv, o + h * s->dv, w->norm, s->dv, w->eps);
     kern.silu_mul(y, z, y, s->values * s->dv);
 }
+
+/* ---- the part ---- */
+
+static int
+delta_has(const struct config *c, const struct block_shape *b)
+{
+    (void)c;
+    return b->linear;
+}
+
+static void
+delta_widths(const struct config *c, const struct block_shape *b,
+    struct widths *w)
+{
+    const size_t n = c->delta.values * c->delta.dv;
+
+    (void)b;
+    raise_to(&w->qkv, delta_raw(c));
+    raise_to(&w->att, n);
+    raise_to(&w->gated, n);
+    raise_to(&w->scratch, delta_state(&c->delta));
+}
+
+static void
+delta_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
+{
+    const struct config *c = &f->m->c;
+    const size_t C = delta_mixed(c);
+    struct delta_room *d = room_make(&f->room[ROOM_DELTA], sizeof *d);
+    float *ones = arena_alloc(a, C, sizeof *ones);
+
+    (void)parts;
+    for (size_t i = 0; ones != NULL && i < C; i++)
+        ones[i] = 1.0f;
+    d->ones = ones;
+    d->taps = arena_alloc(a, C * c->delta.conv, sizeof *d->taps);
+    d->mix = arena_alloc(a, rows * C, sizeof(float));
+    d->rate = arena_alloc(a, rows * 2 * c->delta.values, sizeof(float));
+}
+
+struct delta_room *
+delta_room(const struct fwd *f)
+{
+    return f->room[ROOM_DELTA];
+}
+
+/* The products of the token that comes `back` tokens before row r; NULL: the
+ * text begins later.  A text begins with its stem. */
+static const float *
+row_before(const struct run *u, const struct row *r, size_t back)
+{
+    const size_t p = position(u->f, u->r, r->b, r->t);
+    const size_t stem = u->f->stem != NULL ? u->f->nstem[r->tok] : 0;
+    size_t at = r->t - back;
+
+    if (back > p)
+        return NULL;
+    if (p - back < stem)
+        at = u->f->stem[r->tok] + (p - back);
+    return u->a.qkv + (r->b * u->c.Tp + at) * u->qkv;
+}
+
+void
+delta_convolve_at(const struct run *u, const struct row *r, float *x)
+{
+    const struct delta_room *w = delta_room(u->f);
+    const float *back[DELTA_MOST_TAPS];
+
+    for (size_t j = 0; j < w->s->conv; j++)
+        back[j] = row_before(u, r, j);
+    delta_convolve(w, back, x);
+}
+
+static void
+mix_row(struct run *u, const struct row *r)
+{
+    const struct delta_room *w = delta_room(u->f);
+    float *mix = w->mix + r->at * w->C;
+
+    if (!r->live)
+        return;
+    delta_convolve_at(u, r, mix);
+    delta_token(w, mix, u->a.qkv + r->at * u->qkv, mix,
+        w->rate + r->at * 2 * w->s->values);
+}
+
+void
+delta_mix(struct run *u, const struct branch *in)
+{
+    const struct config *c = &u->f->m->c;
+
+    delta_take(delta_room(u->f), c, u->vec);
+    stage_rows(u, in, mix_row, "forward convolution",
+        (c->delta.conv + 2) * delta_mixed(c));
+}
+
+/* Run a head over all texts of a row; before a text with a stem, over that stem
+ * again. */
+static void
+run_head(void *ctx, size_t task, size_t worker)
+{
+    struct run *u = ctx;
+    const struct delta_room *w = delta_room(u->f);
+    const struct delta_shape *s = w->s;
+    const size_t b = task / s->values, h = task % s->values, T = u->r->T;
+    const size_t row = b * u->c.Tp, out = s->values * s->dv;
+    float *state = u->f->scratch[worker];
+    size_t n;
+
+    for (size_t t = 0; t < T; t += n) {
+        const size_t k = b * T + t;
+
+        for (n = 1; t + n < T && u->r->first[k + n] == u->r->first[k]; n++)
+            ;
+        if (!row_live(u->r, b, t))
+            continue;
+        memset(state, 0, delta_state(s) * sizeof *state);
+        if (u->f->stem != NULL && u->f->nstem[k] > 0) {
+            const size_t at = row + u->f->stem[k];
+
+            delta_head(w, h, u->f->nstem[k], w->mix + at * w->C,
+                w->rate + at * 2 * s->values, state, NULL);
+        }
+        delta_head(w, h, n, w->mix + (row + t) * w->C,
+            w->rate + (row + t) * 2 * s->values, state,
+            u->a.att + (row + t) * out);
+    }
+}
+
+void
+batch_rule(struct run *u)
+{
+    const struct delta_shape *s = &u->f->m->c.delta;
+    double begin;
+
+    run_stages(u);
+    delta_mix(u, &u->mixer);
+    run_stages(u);
+    begin = profile_begin();
+    pool_run(u->f->pool, u->r->B * s->values, run_head, u);
+    profile_end("forward delta rule", begin,
+        6.0 * (double)(u->r->B * u->r->T * s->values * s->dk * s->dv), 0.0);
+}
+
+/* gated = norm(o) SiLU(z); rows of padding are zero */
+static void
+gated_norm_row(struct run *u, const struct row *r)
+{
+    const struct delta_room *w = delta_room(u->f);
+    const size_t n = w->s->values * w->s->dv;
+    float *att = u->a.att + r->at * n, *gated = u->f->gated + r->at * n;
+
+    if (r->live) {
+        delta_gate(w, att, u->a.qkv + r->at * u->qkv + w->C, gated);
+    } else {
+        memset(att, 0, n * sizeof *att);
+        memset(gated, 0, n * sizeof *gated);
+    }
+}
+
+static void
+delta_forward(struct run *u, const struct branch *in)
+{
+    const struct delta_shape *s = &u->f->m->c.delta;
+    const struct product out = { W_DELTA_OUT, u->f->gated, in->out,
+        u->f->m->c.d, NULL };
+    struct product p[4];
+
+    products_abreast(u, W_DELTA_MIX, 4, in->xn, u->a.qkv, NULL, p);
+    stage_products(u, in, p, 4, "forward qkv");
+    u->engine->rule(u);
+    stage_rows(u, in, gated_norm_row, "forward gated norm",
+        3 * s->values * s->dv);
+    stage_products(u, in, &out, 1, "forward o");
+}
+
+const struct part part_delta = { delta_has, delta_widths, delta_lay,
+    delta_lay_back, delta_forward, delta_backward };

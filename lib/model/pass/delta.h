@@ -15,14 +15,13 @@
 #ifndef MODEL_DELTA_H
 #define MODEL_DELTA_H
 
-#include "base/mem.h"
 #include "kern/delta.h"
-#include "model/config/config.h"
+#include "model/pass/run.h"
 
 #define DELTA_EPS 1e-6f /* added to the square of a vector's length */
 
-/* A block's weights in use. */
-struct delta_weights {
+/* Work space, f->room[ROOM_DELTA], and the weights of the block in use. */
+struct delta_room {
     const struct delta_shape *s;
     size_t C;              /* delta_mixed */
     float *taps;           /* [conv,C] set by delta_take */
@@ -30,7 +29,9 @@ struct delta_weights {
     const float *dt, *log; /* [values] */
     const float *norm;     /* [dv] */
     float eps;
+    float *mix, *rate; /* [B,Tp,C], [B,Tp,2*values] */
 };
+struct delta_room *delta_room(const struct fwd *f);
 
 /* delta_raw: numbers in a row of products, C + values * (dv + 2).  delta_state:
  * floats of a value head's state: [dv / DELTA_COLS, rounded up][dk,DELTA_COLS].
@@ -39,32 +40,46 @@ size_t delta_raw(const struct config *c);
 size_t delta_state(const struct delta_shape *s);
 size_t delta_key(const struct delta_shape *s, size_t head);
 
-/* Allocate `taps` and `ones`; while planning only count them. */
-void delta_lay(struct delta_weights *w, const struct config *c,
-    struct arena *a);
 /* Point w to the weights of a block in its vectors vec [W_N], and copy the
  * taps. */
-void delta_take(struct delta_weights *w, const struct config *c,
+void delta_take(struct delta_room *w, const struct config *c,
     const float *const *vec);
 
 /* Convolve: x [C] = the convolution before SiLU.  back [conv]: rows of the
  * token and of the conv - 1 tokens before it; NULL where the text has not
  * begun. */
-void delta_convolve(const struct delta_weights *w, const float *const *back,
+void delta_convolve(const struct delta_room *w, const float *const *back,
     float *x);
 /* Make mix [C] and rate [2,values], decays and betas, of a token from its
  * convolution and its row; mix may be x. */
-void delta_token(const struct delta_weights *w, const float *x,
-    const float *raw, float *mix, float *rate);
+void delta_token(const struct delta_room *w, const float *x, const float *raw,
+    float *mix, float *rate);
 /* Run the rule of value head h over n tokens: mix [n,C], rate [n,2,values].
  * state: delta_state floats, changed.  out [n,values*dv]: the columns of head h
  * are set; NULL: outputs are not wanted. */
-void delta_head(const struct delta_weights *w, size_t h, size_t n,
+void delta_head(const struct delta_room *w, size_t h, size_t n,
     const float *mix, const float *rate, float *state, float *out);
 /* Return log(1 + exp(x)), for which x itself is taken if x > 20. */
 double delta_softplus(double x);
 /* y = norm(o) SiLU(z) of a token's value heads. */
-void delta_gate(const struct delta_weights *w, const float *o, const float *z,
+void delta_gate(const struct delta_room *w, const float *o, const float *z,
     float *y);
+
+/* Of the engine of batches (struct engine). */
+void batch_rule(struct run *u);
+
+/* ---- for delta_backward.c ---- */
+
+/* delta_mix adds the stage that computes mix and rate again; delta_convolve_at
+ * computes the convolution of a token, before SiLU. */
+void delta_mix(struct run *u, const struct branch *in);
+void delta_convolve_at(const struct run *u, const struct row *r, float *x);
+
+/* Functions of part_delta.  States are computed again from kept ones, some
+ * tokens at a time; for that each thread has room for about (16 + T / 16)
+ * states of DELTA_COLS columns. */
+void delta_backward(struct run *u, const struct branch *in);
+void delta_lay_back(struct grads *g, const struct fwd *f, size_t rows,
+    size_t tokens, struct arena *a);
 
 #endif

@@ -1,5 +1,6 @@
-/* The gated delta rule in a block's backward pass; see delta_block.h. */
-#include "model/pass/delta_block.h"
+/* The gated delta rule in a block's backward pass; see delta.h. */
+#include "model/pass/delta.h"
+#include "model/pass/backward_block.h"
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "model/config/delta_config.h"
@@ -65,7 +66,7 @@ delta_grads(const struct run *u)
 static void
 gated_norm_back(struct run *u, const struct row *r)
 {
-    const struct delta_weights *w = &delta_room(u->f)->w;
+    const struct delta_room *w = delta_room(u->f);
     const struct delta_shape *s = w->s;
     const size_t n = s->values * s->dv, at = r->at * n;
     const float *z = u->a.qkv + r->at * u->qkv + w->C, *o = u->a.att + at;
@@ -110,11 +111,10 @@ static void
 step_state(const struct run *u, const struct delta_part *p, size_t t,
     const float *from, float *to, float *r)
 {
-    const struct delta_weights *w = &delta_room(u->f)->w;
+    const struct delta_room *w = delta_room(u->f);
     const struct delta_shape *s = w->s;
-    const float *mix = delta_room(u->f)->mix + (p->row + t) * w->C;
-    const float *rate =
-        delta_room(u->f)->rate + (p->row + t) * 2 * s->values + p->head;
+    const float *mix = w->mix + (p->row + t) * w->C;
+    const float *rate = w->rate + (p->row + t) * 2 * s->values + p->head;
     const float *k = mix + (s->keys + delta_key(s, p->head)) * s->dk;
     float v[DELTA_COLS];
 
@@ -127,11 +127,11 @@ static void
 token_back(const struct run *u, const struct delta_part *p, size_t t,
     const float *from, const float *r, float *ds)
 {
-    const struct delta_weights *w = &delta_room(u->f)->w;
+    const struct delta_room *w = delta_room(u->f);
     const struct delta_shape *s = w->s;
     const size_t row = p->row + t, key = delta_key(s, p->head) * s->dk;
-    const float *mix = delta_room(u->f)->mix + row * w->C;
-    const float *rate = delta_room(u->f)->rate + row * 2 * s->values + p->head;
+    const float *mix = w->mix + row * w->C;
+    const float *rate = w->rate + row * 2 * s->values + p->head;
     float *dmix = delta_grads(u)->dmix + row * w->C;
     float *drate = delta_grads(u)->drate + row * 2 * s->values + p->head;
     float *to = dmix + 2 * s->keys * s->dk + p->head * s->dv + p->col;
@@ -151,7 +151,7 @@ token_back(const struct run *u, const struct delta_part *p, size_t t,
 static void
 part_back(const struct run *u, const struct delta_part *p, float *room)
 {
-    const size_t size = part_floats(delta_room(u->f)->w.s),
+    const size_t size = part_floats(delta_room(u->f)->s),
                  parts = again_parts(p->n);
     float *ds = room, *again = ds + size, *kept = again + (AGAIN + 1) * size;
     float *r = kept + again_parts(u->r->T) * size;
@@ -182,7 +182,7 @@ part_back(const struct run *u, const struct delta_part *p, float *room)
 static void
 text_back(const struct run *u, size_t row, size_t n, size_t key, float *room)
 {
-    const struct delta_shape *s = delta_room(u->f)->w.s;
+    const struct delta_shape *s = delta_room(u->f)->s;
 
     for (size_t h = 0; h < s->values; h++)
         for (size_t c = 0; delta_key(s, h) == key && c < s->dv;
@@ -198,7 +198,7 @@ static void
 key_back(void *ctx, size_t task, size_t worker)
 {
     struct run *u = ctx;
-    const size_t keys = delta_room(u->f)->w.s->keys;
+    const size_t keys = delta_room(u->f)->s->keys;
     const size_t b = task / keys, T = u->r->T;
     size_t n;
 
@@ -233,9 +233,9 @@ through_length(const float *x, const float *y, float *dy, size_t n, int query)
 static void
 through_rates(const struct run *u, size_t at, const float *raw, float *draw)
 {
-    const struct delta_weights *w = &delta_room(u->f)->w;
+    const struct delta_room *w = delta_room(u->f);
     const size_t n = w->s->values, skip = w->C + n * w->s->dv;
-    const float *rate = delta_room(u->f)->rate + at * 2 * n;
+    const float *rate = w->rate + at * 2 * n;
     const float *drate = delta_grads(u)->drate + at * 2 * n;
 
     for (size_t h = 0; h < n; h++) {
@@ -254,9 +254,9 @@ through_rates(const struct run *u, size_t at, const float *raw, float *draw)
 static void
 mix_row_back(struct run *u, const struct row *r)
 {
-    const struct delta_weights *w = &delta_room(u->f)->w;
+    const struct delta_room *w = delta_room(u->f);
     const struct delta_shape *s = w->s;
-    const float *mix = delta_room(u->f)->mix + r->at * w->C;
+    const float *mix = w->mix + r->at * w->C;
     float *dmix = delta_grads(u)->dmix + r->at * w->C;
     float *dqkv = u->g->dqkv + r->at * u->qkv;
     float *x = delta_grads(u)->room[r->worker], *act = x + w->C;
@@ -287,7 +287,7 @@ text_reaches(const struct run *u, size_t b, size_t t, size_t ahead)
 static void
 convolve_row_back(struct run *u, const struct row *r)
 {
-    const struct delta_weights *w = &delta_room(u->f)->w;
+    const struct delta_room *w = delta_room(u->f);
     const size_t conv = w->s->conv;
     float *to = u->g->dqkv + r->at * u->qkv;
 
@@ -304,7 +304,7 @@ convolve_row_back(struct run *u, const struct row *r)
 static void
 delta_vectors(struct run *u)
 {
-    const struct delta_weights *w = &delta_room(u->f)->w;
+    const struct delta_room *w = delta_room(u->f);
     const struct delta_shape *s = w->s;
     const struct delta_grads *g = delta_grads(u);
     const size_t n = s->values * s->dv;
@@ -328,7 +328,7 @@ static void
 tap_task(void *ctx, size_t task, size_t worker)
 {
     const struct run *u = ctx;
-    const struct delta_weights *w = &delta_room(u->f)->w;
+    const struct delta_room *w = delta_room(u->f);
     const size_t conv = w->s->conv, c0 = task * VEC_COLS;
     const size_t n = w->C - c0 < VEC_COLS ? w->C - c0 : VEC_COLS;
     float *g = u->g->group->g + u->g->group->at[W_DELTA_CONV] + c0 * conv;
@@ -386,7 +386,7 @@ delta_backward(struct run *u, const struct branch *in)
     stage_rows(u, in, mix_row_back, "backward rates", 4 * C);
     run_stages(u);
     if (!u->g->frozen)
-        pool_run(u->f->pool, (delta_room(u->f)->w.C + VEC_COLS - 1) / VEC_COLS,
+        pool_run(u->f->pool, (delta_room(u->f)->C + VEC_COLS - 1) / VEC_COLS,
             tap_task, u);
     stage_rows(u, in, convolve_row_back, "backward convolution",
         (s->conv + 1) * C);

@@ -1,5 +1,4 @@
 /* The dense MLP, a feed-forward: down (act(gate x) * up x); see run.h. */
-#include "model/pass/dense.h"
 #include "kern/kern.h"
 #include "model/pass/backward_block.h"
 #include "model/pass/experts.h"
@@ -33,7 +32,7 @@ glu_row(struct run *u, const struct row *r)
         kern.mul(u->act + at, u->scale, n);
 }
 
-void
+static void
 dense_forward(struct run *u, const struct branch *in)
 {
     const size_t d = u->f->m->c.d, n = u->b->mlp;
@@ -84,7 +83,7 @@ glu_row_back(struct run *u, const struct row *r)
     memcpy(act, row, n * sizeof *row);
 }
 
-void
+static void
 dense_backward(struct run *u, const struct branch *in)
 {
     const size_t d = u->f->m->c.d, n = u->b->mlp;

@@ -1,11 +1,9 @@
-/* The experts of a block, forward; see experts.h. */
+/* The experts of a block, a feed-forward; see experts.h and run.h. */
 #include "model/pass/experts.h"
 #include "base/profile.h"
 #include "kern/glu_clamp.h"
 #include "kern/int.h"
 #include "kern/kern.h"
-#include "model/pass/experts_impl.h"
-#include "model/pass/forward_impl.h"
 
 #include <assert.h>
 #include <math.h>
@@ -13,20 +11,42 @@
 
 enum { EXPERT_CHUNK = 32 }; /* tokens or pairs of an elementwise task */
 
-void
-experts_lay(struct experts *x, const struct config *c, size_t tokens,
-    int backward, struct arena *a)
+static int
+experts_has(const struct config *c, const struct block_shape *b)
 {
+    (void)c;
+    return b->experts > 0;
+}
+
+static void
+experts_widths(const struct config *c, const struct block_shape *b,
+    struct widths *w)
+{
+    part_dense.widths(c, b, w);
+    raise_to(&w->route, b->experts);
+}
+
+/* Allocate room for AT_ONCE tokens, or a sequence if that is longer; more would
+ * cost memory and gain nothing. */
+static void
+experts_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
+{
+    enum { AT_ONCE = 1024 };
+    const struct config *c = &f->m->c;
+    const size_t most = f->T > AT_ONCE ? f->T : AT_ONCE, all = f->B * f->T;
+    const size_t tokens = all < most ? all : most;
     const size_t E = c->router.n, k = c->router.k, I = c->expert_mlp, d = c->d;
     const size_t pairs = tokens * k;
+    struct experts *x = room_make(&f->room[ROOM_EXPERTS], sizeof *x);
 
+    (void)rows;
     x->how = c->router;
     x->d = d;
     x->I = I;
     x->tokens = tokens;
     x->clamped = family_of(c)->clamped_glu;
-    if (E == 0)
-        return;
+    x->row = arena_alloc(a, all, sizeof *x->row);
+    x->seq = arena_alloc(a, f->B + 1, sizeof *x->seq);
     x->x = arena_alloc(a, tokens * d, sizeof(float));
     x->z = arena_alloc(a, tokens * E, sizeof(float));
     x->id = arena_alloc(a, pairs, sizeof *x->id);
@@ -37,7 +57,7 @@ experts_lay(struct experts *x, const struct config *c, size_t tokens,
     x->xs = arena_alloc(a, pairs * d, sizeof(float));
     x->gate = arena_alloc(a, pairs * I, sizeof(float));
     x->up = arena_alloc(a, pairs * I, sizeof(float));
-    if (!backward)
+    if (!(parts & FWD_TRAIN))
         return;
     x->act = arena_alloc(a, pairs * I, sizeof(float));
     x->dact = arena_alloc(a, pairs * I, sizeof(float));
@@ -49,8 +69,10 @@ experts_lay(struct experts *x, const struct config *c, size_t tokens,
 }
 
 void
-experts_lay_rounded(struct experts *x, struct arena *a)
+experts_lay_rounded(struct fwd *f, struct arena *a)
 {
+    struct experts *x = f->room[ROOM_EXPERTS];
+
     x->rounded = arena_alloc(a, x->tokens * x->how.k,
         int_row_bytes(x->d > x->I ? x->d : x->I));
 }
@@ -61,7 +83,7 @@ void
 expert_chunks(struct expert_job *j, size_t n,
     void (*fn)(void *ctx, size_t task, size_t worker))
 {
-    pool_run(j->b->pool, (n + EXPERT_CHUNK - 1) / EXPERT_CHUNK, fn, j);
+    pool_run(j->u->f->pool, (n + EXPERT_CHUNK - 1) / EXPERT_CHUNK, fn, j);
 }
 
 size_t
@@ -77,7 +99,7 @@ expert_parts(struct expert_job *j, size_t N, size_t K,
 {
     j->N = N;
     j->K = K;
-    pool_run(j->b->pool, j->x->how.n * part_count(N, K), fn, j);
+    pool_run(j->u->f->pool, j->x->how.n * part_count(N, K), fn, j);
 }
 
 struct expert_part
@@ -142,21 +164,26 @@ choose_task(void *ctx, size_t task, size_t worker)
     const struct expert_job *j = ctx;
     const struct experts *x = j->x;
     const size_t d = x->d, E = x->how.n, k = x->how.k;
+    const float *bias = j->u->vec[W_ROUTER_BIAS];
     size_t i0, end = expert_chunk(task, j->n, &i0);
 
     for (size_t i = i0; i < end; i++)
-        memcpy(x->x + i * d, j->xn + j->row[i] * d, d * sizeof(float));
-    if (j->kept == NULL)
-        expert_product(&j->b->w[W_ROUTER], 0, E, end - i0, x->x + i0 * d,
-            j->b->wide[worker], x->z + i0 * E, E);
-    for (size_t i = i0; i < end && j->kept == NULL && j->b->bias != NULL; i++)
-        kern.add(x->z + i * E, x->z + i * E, j->b->bias, E);
+        memcpy(x->x + i * d, j->in->xn + j->row[i] * d, d * sizeof(float));
+    if (!j->back)
+        expert_product(&j->u->b->w[W_ROUTER], 0, E, end - i0, x->x + i0 * d,
+            j->u->f->wide[worker], x->z + i0 * E, E);
     for (size_t i = i0; i < end; i++) {
-        if (j->kept != NULL)
-            memcpy(x->z + i * E, j->kept + j->row[i] * E, E * sizeof(float));
-        if (j->z != NULL)
-            memcpy(j->z + j->row[i] * E, x->z + i * E, E * sizeof(float));
-        router_choose(&x->how, x->z + i * E, j->b->shift, x->id + i * k,
+        float *z = x->z + i * E;
+        float *kept =
+            j->u->a.route != NULL ? j->u->a.route + j->row[i] * E : NULL;
+
+        if (j->back)
+            memcpy(z, kept, E * sizeof *z);
+        else if (bias != NULL)
+            kern.add(z, z, bias, E);
+        if (!j->back && kept != NULL)
+            memcpy(kept, z, E * sizeof *z);
+        router_choose(&x->how, z, j->u->vec[W_ROUTER_SHIFT], x->id + i * k,
             x->w + i * k);
     }
 }
@@ -237,8 +264,8 @@ static void
 part_product(const struct expert_job *j, int t, const struct expert_part *p,
     const float *x, size_t worker, float *out)
 {
-    const struct weight *all = &j->b->w[t];
-    float *wide = j->b->wide[worker];
+    const struct weight *all = &j->u->b->w[t];
+    float *wide = j->u->f->wide[worker];
     struct weight w;
     struct int_matrix m;
 
@@ -270,8 +297,8 @@ gate_up_task(void *ctx, size_t task, size_t worker)
         return;
     part_product(j, W_EXPERT_GATE, &p, x->xs, worker, x->gate);
     part_product(j, W_EXPERT_UP, &p, x->xs, worker, x->up);
-    expert_bias(&j->b->w[W_BIAS_GATE], p.e, p.n0, p.n, p.m, g, x->I);
-    expert_bias(&j->b->w[W_BIAS_UP], p.e, p.n0, p.n, p.m, u, x->I);
+    expert_bias(&j->u->b->w[W_BIAS_GATE], p.e, p.n0, p.n, p.m, g, x->I);
+    expert_bias(&j->u->b->w[W_BIAS_UP], p.e, p.n0, p.n, p.m, u, x->I);
     for (size_t i = 0; i < p.m; i++, g += x->I, u += x->I)
         expert_unit(x, g, g, u, p.n);
     profile_end("experts gate, up", begin,
@@ -289,7 +316,7 @@ down_task(void *ctx, size_t task, size_t worker)
     if (p.m == 0)
         return;
     part_product(j, W_EXPERT_DOWN, &p, x->gate, worker, x->xs);
-    expert_bias(&j->b->w[W_BIAS_DOWN], p.e, p.n0, p.n, p.m,
+    expert_bias(&j->u->b->w[W_BIAS_DOWN], p.e, p.n0, p.n, p.m,
         x->xs + p.p0 * x->d + p.n0, x->d);
     profile_end("experts down", begin, 2.0 * (double)(p.m * p.n) * (double)x->I,
         0.0);
@@ -312,44 +339,68 @@ combine_task(void *ctx, size_t task, size_t worker)
 
     (void)worker;
     for (; i < end; i++) {
-        float *out = j->out + j->row[i] * d;
+        float *out = j->in->out + j->row[i] * d;
 
-        if (j->set)
+        if (j->u->b->mlp == 0)
             memset(out, 0, d * sizeof *out);
-        if (j->b->shared != NULL)
-            kern.scale(out, expert_shared_gate(j->b->shared, x->x + i * d, d),
+        if (j->u->vec[W_SHARED_GATE] != NULL)
+            kern.scale(out,
+                expert_shared_gate(j->u->vec[W_SHARED_GATE], x->x + i * d, d),
                 d);
         for (size_t s = i * k; s < (i + 1) * k; s++)
             kern.axpy(out, x->w[s], x->xs + x->pair[s] * d, d);
     }
 }
 
-void
-experts_forward(struct experts *x, const struct expert_block *b,
-    const struct expert_rows *r, const float *xn, float *z, int set, float *out)
+/* Add the outputs of the tokens' experts to in->out, which has the shared
+ * expert's output; without a shared expert set it. */
+static void
+run_experts(struct expert_job *j)
 {
-    for (size_t i = 0; i < r->n; i += x->tokens) {
-        struct expert_job j = { .x = x,
-            .b = b,
-            .row = r->row + i,
-            .n = r->n - i < x->tokens ? r->n - i : x->tokens,
-            .xn = xn,
-            .z = z,
-            .set = set,
-            .out = out };
+    const struct experts *x = j->x;
+    const struct weight *w = j->u->b->w;
+    const struct fwd *f = j->u->f;
 
-        expert_choose(&j);
-        expert_gather(&j);
-        if (b->w[W_EXPERT_GATE].ints || b->w[W_EXPERT_UP].ints)
-            round_inputs(&j, x->xs, x->d);
-        expert_parts(&j, x->I, x->d, gate_up_task);
-        if (b->w[W_EXPERT_DOWN].ints)
-            round_inputs(&j, x->gate, x->I);
-        expert_parts(&j, x->d, x->I, down_task);
-        if (b->routed != NULL)
-            b->routed(b->ctx,
-                &(struct fwd_routed){ b->number, j.n, x->how.k, x->d, x->id,
-                    x->w, x->pair, x->xs });
-        expert_chunks(&j, j.n, combine_task);
+    expert_choose(j);
+    expert_gather(j);
+    if (w[W_EXPERT_GATE].ints || w[W_EXPERT_UP].ints)
+        round_inputs(j, x->xs, x->d);
+    expert_parts(j, x->I, x->d, gate_up_task);
+    if (w[W_EXPERT_DOWN].ints)
+        round_inputs(j, x->gate, x->I);
+    expert_parts(j, x->d, x->I, down_task);
+    if (f->routed != NULL)
+        f->routed(f->routed_ctx,
+            &(struct fwd_routed){ j->u->i, j->n, x->how.k, x->d, x->id, x->w,
+                x->pair, x->xs });
+    expert_chunks(j, j->n, combine_task);
+}
+
+static void
+experts_forward(struct run *u, const struct branch *in)
+{
+    struct experts *x = u->f->room[ROOM_EXPERTS];
+    const size_t t0 = u->tile0 * u->c.tile, t1 = t0 + u->tiles * u->c.tile;
+    size_t n = 0;
+
+    show_input(u, in, FWD_MLP, in->xn, x->d);
+    if (u->b->mlp > 0)
+        part_dense.forward(u, in);
+    run_stages(u);
+    for (size_t k = 0; k < u->r->B; k++)
+        for (size_t t = t0; t < t1; t++)
+            if (row_live(u->r, k, t))
+                x->row[n++] = k * u->c.Tp + t;
+    for (size_t i = 0; i < n; i += x->tokens) {
+        struct expert_job j = { .u = u,
+            .in = in,
+            .x = x,
+            .row = x->row + i,
+            .n = n - i < x->tokens ? n - i : x->tokens };
+
+        run_experts(&j);
     }
 }
+
+const struct part part_experts = { experts_has, experts_widths, experts_lay,
+    experts_lay_back, experts_forward, experts_backward };

@@ -8,17 +8,15 @@
 #ifndef MODEL_EXPERTS_H
 #define MODEL_EXPERTS_H
 
-#include "base/mem.h"
-#include "base/pool.h"
-#include "model/pass/forward.h"
 #include "model/pass/route.h"
-#include "model/pass/tmodel.h"
+#include "model/pass/run.h"
 
-/* Work space, f->room[ROOM_EXPERTS].  A pair is a token and one of its experts; pairs are sorted by
- * expert, then by token.  E experts, k of them used, I channels. */
+/* Work space, f->room[ROOM_EXPERTS].  A pair is a token and one of its experts;
+ * pairs are sorted by expert, then by token.  E experts, k of them used, I
+ * channels. */
 struct experts {
     struct router how;
-    size_t *row, *seq;   /* [B*T], [B+1] for struct expert_rows */
+    size_t *row, *seq;   /* [B*T], [B+1] for struct expert_job */
     size_t d, I, tokens; /* tokens: the most that a call may have */
     float *x;            /* [tokens,d] inputs */
     float *z;            /* [tokens,E] logits of the router */
@@ -41,74 +39,72 @@ struct experts {
     float *dx;         /* [tokens,d] gradients of x through the router */
 };
 
-/* Allocate from the arena a, which may be planning.  tokens: how many are run
- * at once; backward: 1: also for experts_backward.  Nothing is allocated if c
- * has no experts. */
-void experts_lay(struct experts *x, const struct config *c, size_t tokens,
-    int backward, struct arena *a);
-
 /* Gradients, g->room[ROOM_EXPERTS]. */
 struct experts_grads {
     float *dz;      /* [B,Tp,E] of the router's logits */
     float *dshared; /* [B,Tp] of the logit of the shared expert's gate */
 };
 
-/* Allocate room for products in integers, after experts_lay. */
-void experts_lay_rounded(struct experts *x, struct arena *a);
+/* Allocate room for products in integers, after `lay` of part_experts. */
+void experts_lay_rounded(struct fwd *f, struct arena *a);
 
-/* The experts of a block, and what computes with them. */
-struct expert_block {
-    const struct weight *w; /* [W_N] */
-    const float *shared;    /* [d] weight of the shared expert's gate; NULL:
-                             * none */
-    const float *bias;      /* [E] biases of the router's logits; NULL: none */
-    const float *shift;     /* [E] `bias` of router_choose; NULL: none */
-    struct pool *pool;
-    float **wide; /* [threads][WEIGHT_PIECE] room for widened weights */
-    /* called with the experts' outputs, for block `number`; or NULL */
-    void (*routed)(void *ctx, const struct fwd_routed *t);
-    void *ctx;
-    size_t number;
-};
-
-/* Tokens of a call.  Token i lies in row row[i] of the caller's arrays. */
-struct expert_rows {
-    const size_t *row; /* [n] */
-    size_t n;
-    const size_t *seq; /* [nseq+1] first token of each sequence, and n; for
-                        * experts_backward */
-    size_t nseq;
-};
-
-/*
- * Add to rows of `out` [.,d] the outputs of the block's experts for rows of xn
- * [.,d].  If there is a shared expert, its output is in `out` already, and is
- * multiplied by its gate first.
- *   z    [.,E] out: the router's logits; NULL: not wanted
- *   set  1: out is set, not added to
- */
-void experts_forward(struct experts *x, const struct expert_block *b,
-    const struct expert_rows *r, const float *xn, float *z, int set,
-    float *out);
-
-/*
- * The backward pass for whole sequences, of at most x->tokens tokens.  Weights
- * are fp32.
- *   xn, z  as in experts_forward; z as that call left it
- *   dout   [.,d] gradient at out
- *   dp     [nseq,E] a further gradient at the router's scores of each token of
- *          a sequence; NULL: none
- *   dxn    [.,d] the gradient at xn is added
- *   dz     [.,E] out: the gradient at the logits
- *   g      the block's group: the experts' gradients are added, one sequence
- *          after another
- */
-void experts_backward(struct experts *x, const struct expert_block *b,
-    const struct expert_rows *r, const float *xn, const float *z,
-    const float *dout, const double *dp, float *dxn, float *dz,
-    struct group *g);
+/* Functions of part_experts that are in experts_backward.c. */
+void experts_lay_back(struct grads *g, const struct fwd *f, size_t rows,
+    size_t tokens, struct arena *a);
+void experts_backward(struct run *u, const struct branch *in);
 
 /* The gate of a token's shared expert: 1 / (1 + exp(-w.x)). */
 float expert_shared_gate(const float *w, const float *x, size_t d);
+
+/* ---- for experts.c and experts_backward.c ---- */
+
+/* Work on at most x->tokens tokens, and the product under way. */
+struct expert_job {
+    struct run *u;
+    const struct branch *in;
+    struct experts *x;
+    const size_t *row; /* [n] row of each token in padded arrays */
+    size_t n;
+    size_t N, K;       /* columns and depth of the product under way */
+    const float *from; /* [pairs,K] its inputs, to be rounded */
+    int back;          /* 1: a.route has the tokens' logits; going forward it
+                        * gets them, unless it is NULL */
+    /* backward: whole sequences, of which x->seq has the first tokens; dp
+     * [nseq,E]: a further gradient at the router's scores of each token of a
+     * sequence; NULL: none */
+    size_t nseq;
+    const double *dp;
+};
+
+/* Run fn for n tokens or pairs, some in each task.  expert_chunk: set *i0 to
+ * the first token or pair of a task, and return the one after the last. */
+void expert_chunks(struct expert_job *j, size_t n,
+    void (*fn)(void *ctx, size_t task, size_t worker));
+size_t expert_chunk(size_t task, size_t n, size_t *i0);
+
+/* The part of a product that a task computes. */
+struct expert_part {
+    size_t e;     /* expert */
+    size_t p0, m; /* its first pair, its number of pairs */
+    size_t n0, n; /* first column, columns */
+};
+/* Run fn for all parts of the experts' products, which have N columns and depth
+ * K.  expert_part: the part that is a task's; its m may be 0. */
+void expert_parts(struct expert_job *j, size_t N, size_t K,
+    void (*fn)(void *ctx, size_t task, size_t worker));
+struct expert_part expert_part(const struct expert_job *j, size_t task);
+
+/* act [n] from gate and up; act may be one of them. */
+void expert_unit(const struct experts *x, float *act, const float *gate,
+    const float *up, size_t n);
+/* Add to y [m,n] with ldy columns n0..n0+n-1 of row e of an expert's biases;
+ * nothing if there are none. */
+void expert_bias(const struct weight *bias, size_t e, size_t n0, size_t n,
+    size_t m, float *y, size_t ldy);
+
+/* Choose the experts of the tokens and sort pairs by expert. */
+void expert_choose(struct expert_job *j);
+/* Gather the inputs of pairs. */
+void expert_gather(struct expert_job *j);
 
 #endif

@@ -5,33 +5,28 @@
 #include "base/profile.h"
 #include "kern/glu_clamp.h"
 #include "kern/kern.h"
+#include "model/pass/backward_block.h"
 #include "model/pass/experts.h"
-#include "model/pass/experts_impl.h"
-#include "model/pass/forward_impl.h"
 
 #include <assert.h>
 #include <string.h>
 
-struct expert_back {
-    struct expert_job j;
-    const struct expert_rows *r;
-    const float *dout;
-    const double *dp;
-    float *dxn, *dz;
-    struct group *g;
-};
-
-static struct expert_back *
-back_of(void *ctx)
+void
+experts_lay_back(struct grads *grads, const struct fwd *f, size_t rows,
+    size_t tokens, struct arena *a)
 {
-    return ctx; /* j is its first member */
+    struct experts_grads *g = room_make(&grads->room[ROOM_EXPERTS], sizeof *g);
+
+    (void)tokens;
+    g->dz = arena_alloc(a, rows * f->m->c.router.n, sizeof(float));
+    g->dshared = arena_alloc(a, rows, sizeof(float));
 }
 
 /* The fp32 weights of tensor t of expert e; each expert has `rows` rows. */
 static const float *
 expert_weights(const struct expert_job *j, int t, size_t e, size_t rows)
 {
-    const struct weight w = weight_slice(&j->b->w[t], e * rows, rows);
+    const struct weight w = weight_slice(&j->u->b->w[t], e * rows, rows);
 
     return weight_f32(&w);
 }
@@ -41,13 +36,13 @@ expert_weights(const struct expert_job *j, int t, size_t e, size_t rows)
 static void
 spread_task(void *ctx, size_t task, size_t worker)
 {
-    const struct expert_back *b = back_of(ctx);
-    const struct experts *x = b->j.x;
-    size_t p, end = expert_chunk(task, b->j.n * x->how.k, &p);
+    const struct expert_job *j = ctx;
+    const struct experts *x = j->x;
+    size_t p, end = expert_chunk(task, j->n * x->how.k, &p);
 
     (void)worker;
     for (; p < end; p++)
-        memcpy(x->ds + p * x->d, b->dout + b->j.row[x->token[p]] * x->d,
+        memcpy(x->ds + p * x->d, j->in->d.out + j->row[x->token[p]] * x->d,
             x->d * sizeof(float));
 }
 
@@ -70,8 +65,9 @@ again_task(void *ctx, size_t task, size_t worker)
     kern.gemm_nt(p.m, p.n, x->d, xs, x->d,
         expert_weights(j, W_EXPERT_UP, p.e, x->I) + p.n0 * x->d, x->d, GEMM_SET,
         x->up + at, x->I);
-    expert_bias(&j->b->w[W_BIAS_GATE], p.e, p.n0, p.n, p.m, x->gate + at, x->I);
-    expert_bias(&j->b->w[W_BIAS_UP], p.e, p.n0, p.n, p.m, x->up + at, x->I);
+    expert_bias(&j->u->b->w[W_BIAS_GATE], p.e, p.n0, p.n, p.m, x->gate + at,
+        x->I);
+    expert_bias(&j->u->b->w[W_BIAS_UP], p.e, p.n0, p.n, p.m, x->up + at, x->I);
 }
 
 /* dact = ds W_down */
@@ -96,8 +92,8 @@ unit_task(void *ctx, size_t task, size_t worker)
 {
     const struct expert_job *j = ctx;
     const struct experts *x = j->x;
-    const float *bias = j->b->w[W_BIAS_DOWN].rows > 0
-        ? weight_f32(&j->b->w[W_BIAS_DOWN])
+    const float *bias = j->u->b->w[W_BIAS_DOWN].rows > 0
+        ? weight_f32(&j->u->b->w[W_BIAS_DOWN])
         : NULL;
     size_t s, end = expert_chunk(task, j->n * x->how.k, &s);
 
@@ -123,16 +119,16 @@ unit_task(void *ctx, size_t task, size_t worker)
 /* The gradient of one expert's matrix, one sequence after another: g [M,N] +=
  * dy^T y over its pairs, rows n0..n0+n-1 of g. */
 static void
-expert_grad(const struct expert_back *b, const struct expert_part *p, float *g,
+expert_grad(const struct expert_job *j, const struct expert_part *p, float *g,
     size_t N, const float *dy, size_t lddy, const float *y, size_t ldy)
 {
-    const struct experts *x = b->j.x;
+    const struct experts *x = j->x;
     size_t from = p->p0;
 
-    for (size_t s = 0; s < b->r->nseq; s++) {
+    for (size_t s = 0; s < j->nseq; s++) {
         size_t to = from;
 
-        while (to < p->p0 + p->m && x->token[to] < b->r->seq[s + 1])
+        while (to < p->p0 + p->m && x->token[to] < x->seq[s + 1])
             to++;
         if (to > from)
             kern.gemm_tn(p->n, N, to - from, dy + from * lddy + p->n0, lddy,
@@ -144,40 +140,42 @@ expert_grad(const struct expert_back *b, const struct expert_part *p, float *g,
 static void
 grad_gate_up_task(void *ctx, size_t task, size_t worker)
 {
-    const struct expert_back *b = back_of(ctx);
-    const struct experts *x = b->j.x;
-    const struct expert_part p = expert_part(&b->j, task);
-    float *g = b->g->g + p.e * x->I * x->d;
+    const struct expert_job *j = ctx;
+    const struct experts *x = j->x;
+    const struct expert_part p = expert_part(j, task);
+    const struct group *to = j->u->g->group;
+    float *g = to->g + p.e * x->I * x->d;
 
     (void)worker;
-    expert_grad(b, &p, g + b->g->at[W_EXPERT_GATE], x->d, x->gate, x->I, x->xs,
+    expert_grad(j, &p, g + to->at[W_EXPERT_GATE], x->d, x->gate, x->I, x->xs,
         x->d);
-    expert_grad(b, &p, g + b->g->at[W_EXPERT_UP], x->d, x->up, x->I, x->xs,
-        x->d);
+    expert_grad(j, &p, g + to->at[W_EXPERT_UP], x->d, x->up, x->I, x->xs, x->d);
 }
 
 static void
 grad_down_task(void *ctx, size_t task, size_t worker)
 {
-    const struct expert_back *b = back_of(ctx);
-    const struct experts *x = b->j.x;
-    const struct expert_part p = expert_part(&b->j, task);
+    const struct expert_job *j = ctx;
+    const struct experts *x = j->x;
+    const struct expert_part p = expert_part(j, task);
+    const struct group *to = j->u->g->group;
 
     (void)worker;
-    expert_grad(b, &p, b->g->g + b->g->at[W_EXPERT_DOWN] + p.e * x->I * x->d,
-        x->I, x->ds, x->d, x->act, x->I);
+    expert_grad(j, &p, to->g + to->at[W_EXPERT_DOWN] + p.e * x->I * x->d, x->I,
+        x->ds, x->d, x->act, x->I);
 }
 
 /* The gradients of one expert's biases, one pair after another. */
 static void
 grad_bias_task(void *ctx, size_t e, size_t worker)
 {
-    const struct expert_back *b = back_of(ctx);
-    const struct experts *x = b->j.x;
-    const size_t I = x->I, d = x->d, *at = b->g->at;
-    float *gate = b->g->g + at[W_BIAS_GATE] + e * I;
-    float *up = b->g->g + at[W_BIAS_UP] + e * I;
-    float *down = b->g->g + at[W_BIAS_DOWN] + e * d;
+    const struct expert_job *j = ctx;
+    const struct experts *x = j->x;
+    const struct group *to = j->u->g->group;
+    const size_t I = x->I, d = x->d, *at = to->at;
+    float *gate = to->g + at[W_BIAS_GATE] + e * I;
+    float *up = to->g + at[W_BIAS_UP] + e * I;
+    float *down = to->g + at[W_BIAS_DOWN] + e * d;
 
     (void)worker;
     for (size_t p = x->at[e]; p < x->at[e + 1]; p++) {
@@ -210,11 +208,11 @@ dxs_task(void *ctx, size_t task, size_t worker)
 
 /* The number of the sequence that token i is of. */
 static size_t
-sequence_of(const struct expert_rows *r, size_t i)
+sequence_of(const struct experts *x, size_t i)
 {
     size_t s = 0;
 
-    while (i >= r->seq[s + 1])
+    while (i >= x->seq[s + 1])
         s++;
     return s;
 }
@@ -224,24 +222,24 @@ sequence_of(const struct expert_rows *r, size_t i)
 static void
 inputs_task(void *ctx, size_t task, size_t worker)
 {
-    const struct expert_back *b = back_of(ctx);
-    const struct experts *x = b->j.x;
+    const struct expert_job *j = ctx;
+    const struct experts *x = j->x;
+    const struct experts_grads *g = j->u->g->room[ROOM_EXPERTS];
     const size_t d = x->d, E = x->how.n, k = x->how.k;
-    size_t i0, end = expert_chunk(task, b->j.n, &i0);
+    size_t i0, end = expert_chunk(task, j->n, &i0);
 
     (void)worker;
     for (size_t i = i0; i < end; i++) {
-        const double *dp =
-            b->dp != NULL ? b->dp + sequence_of(b->r, i) * E : NULL;
+        const double *dp = j->dp != NULL ? j->dp + sequence_of(x, i) * E : NULL;
 
         router_backward(&x->how, x->z + i * E, x->id + i * k, x->dw + i * k, dp,
             x->dz + i * E);
-        memcpy(b->dz + b->j.row[i] * E, x->dz + i * E, E * sizeof(float));
+        memcpy(g->dz + j->row[i] * E, x->dz + i * E, E * sizeof(float));
     }
     kern.gemm_nn(end - i0, d, E, x->dz + i0 * E, E,
-        weight_f32(&b->j.b->w[W_ROUTER]), d, GEMM_SET, x->dx + i0 * d, d);
+        weight_f32(&j->u->b->w[W_ROUTER]), d, GEMM_SET, x->dx + i0 * d, d);
     for (size_t i = i0; i < end; i++) {
-        float *dxn = b->dxn + b->j.row[i] * d;
+        float *dxn = j->in->d.xn + j->row[i] * d;
 
         kern.add(dxn, dxn, x->dx + i * d, d);
         for (size_t s = i * k; s < (i + 1) * k; s++)
@@ -249,24 +247,26 @@ inputs_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-void
-experts_backward(struct experts *x, const struct expert_block *b,
-    const struct expert_rows *r, const float *xn, const float *z,
-    const float *dout, const double *dp, float *dxn, float *dz, struct group *g)
+/* Add to the gradients at in->xn what comes through the shared expert's gate. */
+static void
+add_shared(const struct expert_job *j)
 {
-    struct expert_back back = {
-        .j = { .x = x, .b = b, .row = r->row, .n = r->n, .xn = xn, .kept = z },
-        .r = r,
-        .dout = dout,
-        .dp = dp,
-        .dxn = dxn,
-        .dz = dz,
-        .g = g
-    };
-    struct expert_job *j = &back.j;
-    const size_t pairs = r->n * x->how.k;
+    const struct experts_grads *g = j->u->g->room[ROOM_EXPERTS];
+    const size_t d = j->x->d;
 
-    assert(r->n <= x->tokens && x->act != NULL);
+    for (size_t i = 0; i < j->n; i++)
+        kern.axpy(j->in->d.xn + j->row[i] * d, g->dshared[j->row[i]],
+            j->u->vec[W_SHARED_GATE], d);
+}
+
+/* Run the experts backward for some sequences. */
+static void
+run_experts_back(struct expert_job *j)
+{
+    const struct experts *x = j->x;
+    const size_t pairs = j->n * x->how.k;
+
+    assert(j->n <= x->tokens && x->act != NULL);
     expert_choose(j);
     expert_gather(j);
     expert_chunks(j, pairs, spread_task);
@@ -275,8 +275,47 @@ experts_backward(struct experts *x, const struct expert_block *b,
     expert_chunks(j, pairs, unit_task);
     expert_parts(j, x->I, x->d, grad_gate_up_task);
     expert_parts(j, x->d, x->I, grad_down_task);
-    if (b->w[W_BIAS_DOWN].rows > 0)
-        pool_run(b->pool, x->how.n, grad_bias_task, j);
+    if (j->u->b->w[W_BIAS_DOWN].rows > 0)
+        pool_run(j->u->f->pool, x->how.n, grad_bias_task, j);
     expert_parts(j, x->d, x->I, dxs_task);
-    expert_chunks(j, r->n, inputs_task);
+    expert_chunks(j, j->n, inputs_task);
+    if (j->u->vec[W_SHARED_GATE] != NULL)
+        add_shared(j);
+}
+
+void
+experts_backward(struct run *u, const struct branch *in)
+{
+    const struct experts_grads *g = u->g->room[ROOM_EXPERTS];
+    const size_t E = u->b->experts, rows = u->r->B * u->c.Tp;
+    struct experts *x = u->f->room[ROOM_EXPERTS];
+
+    if (u->b->mlp > 0)
+        part_dense.backward(u, in);
+    run_stages(u);
+    if (u->b->mlp == 0)
+        memset(in->d.xn, 0, rows * x->d * sizeof(float));
+    memset(g->dz, 0, rows * E * sizeof(float));
+    for (size_t k = 0; k < u->r->B;) {
+        struct expert_job j = { .u = u,
+            .in = in,
+            .x = x,
+            .row = x->row,
+            .back = 1,
+            .dp = u->g->dp != NULL ? u->g->dp + k * E : NULL };
+
+        for (; k < u->r->B && j.n + u->r->T <= x->tokens; k++) {
+            for (size_t t = 0; t < u->r->T; t++)
+                if (row_live(u->r, k, t))
+                    x->row[j.n++] = k * u->c.Tp + t;
+            x->seq[0] = 0;
+            x->seq[++j.nseq] = j.n;
+        }
+        run_experts_back(&j);
+    }
+    sum_matrix(u, W_ROUTER, g->dz, E, in->xn);
+    if (u->vec[W_SHARED_GATE] != NULL)
+        sum_matrix(u, W_SHARED_GATE, g->dshared, 1, in->xn);
+    if (u->vec[W_ROUTER_BIAS] != NULL)
+        sum_bias(u, W_ROUTER_BIAS, g->dz, E);
 }

@@ -4,8 +4,8 @@
  *
  *     x = embedding of the ids
  *     for each block
- *         x = x + mixer(norm(x))           attention.c, mla.c, delta_block.c
- *         x = x + feed-forward(norm(x))    dense.c, experts_block.c
+ *         x = x + mixer(norm(x))           attention.c, mla.c, delta.c
+ *         x = x + feed-forward(norm(x))    dense.c, experts.c
  *     final states = norm(x)
  *
  * The blocks of generation, whose rows have their keys and values in a cache,

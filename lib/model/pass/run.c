@@ -5,7 +5,7 @@
 #include "model/config/delta_config.h"
 #include "model/pass/attention.h"
 #include "model/pass/block_adapter.h"
-#include "model/pass/delta_block.h"
+#include "model/pass/delta.h"
 
 #include <assert.h>
 #include <string.h>
