@@ -232,7 +232,7 @@ kv_rows_task(void *ctx, size_t task, size_t worker)
 
     for (size_t t = t0; t < end; t++)
         for (size_t i = 0; i < j->n; i++) {
-            const struct row r = { j->s[i].in, 0, t, t, t, 1, worker };
+            const struct run_row r = { j->s[i].in, 0, t, t, t, 1, worker };
 
             j->s[i].row(j->u, &r);
         }
@@ -278,7 +278,7 @@ kv_stages(struct run *u)
 }
 
 static const float *
-kv_angles(const struct run *u, const struct row *r, size_t *position)
+kv_angles(const struct run *u, const struct run_row *r, size_t *position)
 {
     const struct kvcache *k = u->cache;
     const struct config *c = &u->f->m->c;
@@ -294,7 +294,7 @@ kv_angles(const struct run *u, const struct row *r, size_t *position)
 
 /* Copy a row's k and v to its page. */
 static void
-keep_row(struct run *u, const struct row *r)
+keep_row(struct run *u, const struct run_row *r)
 {
     struct kvcache *k = u->cache;
     const size_t D = u->f->m->c.D, size = KV_PAGE * D;

@@ -56,8 +56,8 @@ heads_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
 
 /* ---- queries, keys and values ---- */
 
-/* Rearrange a row: n query heads of D numbers, n gates of D, and kv numbers of K
- * and V.  The product with the weights gives [q gate | q gate | ... | K, V],
+/* Rearrange a row: n query heads of D numbers, n gates of D, and kv numbers of
+ * K and V.  The product with the weights gives [q gate | q gate | ... | K, V],
  * attention takes [q | K, V | gates].  room: n*D floats. */
 static void
 att_gate_apart(float *row, size_t n, size_t D, size_t kv, float *room)
@@ -90,7 +90,7 @@ norm_heads(const struct run *u, float *qkv)
 }
 
 void
-turn_heads(const struct run *u, const struct row *r, float *qkv, int dir)
+turn_heads(const struct run *u, const struct run_row *r, float *qkv, int dir)
 {
     const struct config *c = &u->f->m->c;
     size_t position;
@@ -106,7 +106,7 @@ turn_heads(const struct run *u, const struct row *r, float *qkv, int dir)
 /* Finish a row's q, k and v in place: move gates behind v, add biases, apply
  * norms, turn.  A copy of q and k before their norms is kept in a.raw. */
 static void
-finish_row(struct run *u, const struct row *r)
+finish_row(struct run *u, const struct run_row *r)
 {
     const size_t D = u->f->m->c.D, q = u->H * D, kv = u->KV * D;
     float *qkv = u->a.qkv + r->at * u->qkv, *k = qkv + q;
@@ -182,7 +182,7 @@ set_angles(struct run *u)
 }
 
 const float *
-batch_angles(const struct run *u, const struct row *r, size_t *pos)
+batch_angles(const struct run *u, const struct run_row *r, size_t *pos)
 {
     const size_t rotary = config_rotary(&u->f->m->c);
 
@@ -343,7 +343,7 @@ att_gate(float *y, const float *x, const float *gate, size_t n)
 
 /* Multiply the outputs of heads by their gates. */
 static void
-gate_row(struct run *u, const struct row *r)
+gate_row(struct run *u, const struct run_row *r)
 {
     const size_t n = u->H * u->f->m->c.D, skip = u->qkv - n;
     float *gated = u->f->gated + r->at * n;

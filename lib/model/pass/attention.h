@@ -1,5 +1,6 @@
 /* Attention as part of a block: what latent attention and generation use of
- * it.  Private to lib/model. */
+ * it.  attention.c has the forward direction, attention_back.c the backward
+ * one.  Private to lib/model. */
 #ifndef MODEL_ATTENTION_H
 #define MODEL_ATTENTION_H
 
@@ -32,7 +33,7 @@ void heads_lay_back(struct grads *g, const struct fwd *f, size_t rows,
 
 /* Of the engine of batches (struct engine). */
 void batch_heads(struct run *u);
-const float *batch_angles(const struct run *u, const struct row *r,
+const float *batch_angles(const struct run *u, const struct run_row *r,
     size_t *position);
 /* Set u->see of a block with attention. */
 void batch_sight(struct run *u);
@@ -43,7 +44,8 @@ size_t position(const struct fwd *f, const struct rows *r, size_t b, size_t t);
 /* Turn q and k of a row [q | k | v] by its angles, and scale q as its position
  * asks (angles_query).  dir -1: qkv has gradients, which are turned back and
  * scaled. */
-void turn_heads(const struct run *u, const struct row *r, float *qkv, int dir);
+void turn_heads(const struct run *u, const struct run_row *r, float *qkv,
+    int dir);
 
 /* y [n] = x sigmoid(gate), for gated outputs of heads (Qwen 3.5); y may be
  * x. */

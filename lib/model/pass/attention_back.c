@@ -56,7 +56,7 @@ att_gate_join(float *row, size_t n, size_t D, size_t kv, float *room)
 /* From the gradient of the gated outputs of heads compute the gradients of the
  * outputs and of the gates; compute the gated outputs again. */
 static void
-gate_row_back(struct run *u, const struct row *r)
+gate_row_back(struct run *u, const struct run_row *r)
 {
     const size_t n = u->H * u->f->m->c.D, skip = u->qkv - n;
     const float *gate = u->a.qkv + r->at * u->qkv + skip;
@@ -99,7 +99,7 @@ attend_bwd(void *ctx, size_t task, size_t worker)
  * gradients of the norms' weights need the old value, of which a copy stays in
  * dheads. */
 static void
-head_norms(struct run *u, const struct row *r, float *dq)
+head_norms(struct run *u, const struct run_row *r, float *dq)
 {
     const struct config *c = &u->f->m->c;
     const int whole = u->f->family->whole_norms;
@@ -120,7 +120,7 @@ head_norms(struct run *u, const struct row *r, float *dq)
 /* Add up the query heads' terms of dk and dv in the order of heads; then go
  * back through RoPE, the heads' norms and att_gate_apart. */
 static void
-finish_row_back(struct run *u, const struct row *r)
+finish_row_back(struct run *u, const struct run_row *r)
 {
     const size_t D = u->f->m->c.D, G = u->H / u->KV, Tp = u->c.Tp;
     const struct heads_grads *g = u->g->room[ROOM_HEADS];

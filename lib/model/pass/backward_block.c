@@ -62,7 +62,7 @@ sum_parts(const struct run *u, const struct product *p, size_t n)
  * w. */
 static void
 multiply_back(struct run *u, const struct product *p, size_t n0, size_t n,
-    const struct spot *at, int add)
+    const struct run_spot *at, int add)
 {
     const struct weight *w = &u->b->w[p->k];
     const size_t row = at->b * u->c.Tp + at->t0, N = w->cols;
@@ -78,7 +78,8 @@ multiply_back(struct run *u, const struct product *p, size_t n0, size_t n,
 }
 
 static void
-multiply_tile_back(struct run *u, const struct stage *s, const struct spot *at)
+multiply_tile_back(struct run *u, const struct stage *s,
+    const struct run_spot *at)
 {
     const struct product *p = s->p;
     size_t part = at->part, n = sum_of(p, s->n), nb, n0, N;
@@ -97,7 +98,8 @@ multiply_tile_back(struct run *u, const struct stage *s, const struct spot *at)
 }
 
 static void
-low_products_back(struct run *u, const struct stage *s, const struct spot *at)
+low_products_back(struct run *u, const struct stage *s,
+    const struct run_spot *at)
 {
     const struct product *p = &s->p[at->part];
 
@@ -336,7 +338,7 @@ weight_grads(struct grad_list *j)
  * through the family's factor and the norm after the part.  Compute the input
  * of the part again. */
 static void
-branch_out_back(struct run *u, const struct row *r)
+branch_out_back(struct run *u, const struct run_row *r)
 {
     const struct branch *in = r->in;
     const struct config *c = &u->f->m->c;
@@ -365,7 +367,7 @@ branch_out_back(struct run *u, const struct row *r)
 
 /* dx = the gradient at y + the gradient through the norm before the part. */
 static void
-branch_norm_back(struct run *u, const struct row *r)
+branch_norm_back(struct run *u, const struct run_row *r)
 {
     const struct branch *in = r->in;
     const size_t d = u->f->m->c.d, at = r->at * d;

@@ -173,7 +173,7 @@ delta_room(const struct fwd *f)
 /* The products of the token that comes `back` tokens before row r; NULL: the
  * text begins later.  A text begins with its stem. */
 static const float *
-row_before(const struct run *u, const struct row *r, size_t back)
+row_before(const struct run *u, const struct run_row *r, size_t back)
 {
     const size_t p = position(u->f, u->r, r->b, r->t);
     const size_t stem = u->f->stem != NULL ? u->f->nstem[r->tok] : 0;
@@ -187,7 +187,7 @@ row_before(const struct run *u, const struct row *r, size_t back)
 }
 
 void
-delta_convolve_at(const struct run *u, const struct row *r, float *x)
+delta_convolve_at(const struct run *u, const struct run_row *r, float *x)
 {
     const struct delta_room *w = delta_room(u->f);
     const float *back[DELTA_MOST_TAPS];
@@ -198,7 +198,7 @@ delta_convolve_at(const struct run *u, const struct row *r, float *x)
 }
 
 static void
-mix_row(struct run *u, const struct row *r)
+mix_row(struct run *u, const struct run_row *r)
 {
     const struct delta_room *w = delta_room(u->f);
     float *mix = w->mix + r->at * w->C;
@@ -270,7 +270,7 @@ batch_rule(struct run *u)
 
 /* gated = norm(o) SiLU(z); rows of padding are zero */
 static void
-gated_norm_row(struct run *u, const struct row *r)
+gated_norm_row(struct run *u, const struct run_row *r)
 {
     const struct delta_room *w = delta_room(u->f);
     const size_t n = w->s->values * w->s->dv;

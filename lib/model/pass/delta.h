@@ -11,6 +11,7 @@
  *   o = the rule of kern/delta.h, on a state that is 0 where a text begins;
  *   value head h uses key head h / (values / keys), if `tiled` h % keys
  *   out = norm(o) SiLU(z), the norm of each head with the weight `norm`
+ * delta.c has the forward direction, delta_backward.c the backward one.
  */
 #ifndef MODEL_DELTA_H
 #define MODEL_DELTA_H
@@ -73,7 +74,7 @@ void batch_rule(struct run *u);
 /* delta_mix adds the stage that computes mix and rate again; delta_convolve_at
  * computes the convolution of a token, before SiLU. */
 void delta_mix(struct run *u, const struct branch *in);
-void delta_convolve_at(const struct run *u, const struct row *r, float *x);
+void delta_convolve_at(const struct run *u, const struct run_row *r, float *x);
 
 /* Functions of part_delta.  States are computed again from kept ones, some
  * tokens at a time; for that each thread has room for about (16 + T / 16)

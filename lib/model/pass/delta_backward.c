@@ -64,7 +64,7 @@ delta_grads(const struct run *u)
 /* From the gradient of the gated outputs compute the gradients of z and of the
  * rule's outputs; compute the gated outputs again. */
 static void
-gated_norm_back(struct run *u, const struct row *r)
+gated_norm_back(struct run *u, const struct run_row *r)
 {
     const struct delta_room *w = delta_room(u->f);
     const struct delta_shape *s = w->s;
@@ -252,7 +252,7 @@ through_rates(const struct run *u, size_t at, const float *raw, float *draw)
 /* From the gradients of mix and rate compute the gradients of the convolution,
  * b and a. */
 static void
-mix_row_back(struct run *u, const struct row *r)
+mix_row_back(struct run *u, const struct run_row *r)
 {
     const struct delta_room *w = delta_room(u->f);
     const struct delta_shape *s = w->s;
@@ -285,7 +285,7 @@ text_reaches(const struct run *u, size_t b, size_t t, size_t ahead)
 
 /* The gradient at the products that the convolution reads. */
 static void
-convolve_row_back(struct run *u, const struct row *r)
+convolve_row_back(struct run *u, const struct run_row *r)
 {
     const struct delta_room *w = delta_room(u->f);
     const size_t conv = w->s->conv;

@@ -22,7 +22,7 @@ dense_widths(const struct config *c, const struct block_shape *b,
 }
 
 static void
-glu_row(struct run *u, const struct row *r)
+glu_row(struct run *u, const struct run_row *r)
 {
     const size_t n = u->b->mlp, at = r->at * n;
 
@@ -53,7 +53,7 @@ dense_forward(struct run *u, const struct branch *in)
 /* Backward through the gate of the shared expert, for row `at`: act [mlp] and
  * the gradient there, dact, are multiplied by the gate. */
 static void
-shared_gate(struct run *u, const struct row *r, float *act, float *dact)
+shared_gate(struct run *u, const struct run_row *r, float *act, float *dact)
 {
     const struct experts_grads *g = u->g->room[ROOM_EXPERTS];
     const size_t d = u->f->m->c.d, n = u->b->mlp;
@@ -68,7 +68,7 @@ shared_gate(struct run *u, const struct row *r, float *act, float *dact)
 /* Replace gate and up by the gradients at them, and the gradient at act by
  * act. */
 static void
-glu_row_back(struct run *u, const struct row *r)
+glu_row_back(struct run *u, const struct run_row *r)
 {
     const size_t n = u->b->mlp;
     const int gelu = u->f->family->gemma;

@@ -4,7 +4,8 @@
  * once.  An element of a product has the same bits in every product that has
  * its row and its column (kern.h), so a token's output does not depend on the
  * other tokens of the batch.  A token's experts are added in the order of the
- * choice. */
+ * choice.  experts.c has the forward direction, experts_backward.c the backward
+ * one. */
 #ifndef MODEL_EXPERTS_H
 #define MODEL_EXPERTS_H
 

@@ -247,7 +247,8 @@ inputs_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Add to the gradients at in->xn what comes through the shared expert's gate. */
+/* Add to the gradients at in->xn what comes through the shared expert's
+ * gate. */
 static void
 add_shared(const struct expert_job *j)
 {

@@ -92,7 +92,7 @@ fwd_embed(struct fwd *f, const struct rows *r, float *x)
 /* ---- a block ---- */
 
 void
-branch_norm(struct run *u, const struct row *r)
+branch_norm(struct run *u, const struct run_row *r)
 {
     const struct branch *in = r->in;
     const size_t d = u->f->m->c.d;
@@ -110,7 +110,7 @@ branch_norm(struct run *u, const struct row *r)
 /* y = x + the part's output, with a bias, a norm and a factor if the family has
  * them. */
 static void
-branch_sum(struct run *u, const struct row *r)
+branch_sum(struct run *u, const struct run_row *r)
 {
     const struct branch *in = r->in;
     const struct config *c = &u->f->m->c;
@@ -149,7 +149,7 @@ branch_forward(struct run *u, const struct branch *in)
 
 /* y = x, for a block without branches */
 static void
-pass_row(struct run *u, const struct row *r)
+pass_row(struct run *u, const struct run_row *r)
 {
     const size_t d = u->f->m->c.d;
     float *y = r->in->y + r->tok * d;

@@ -1,5 +1,5 @@
 /*
- * Work space of the forward and backward passes.
+ * Work space of the forward and backward passes; space.c lays it out.
  *
  * Arrays that enter or leave a matrix product are padded: each sequence has Tp
  * rows, a multiple of the tile; rows past T and rows of padding tokens are
@@ -28,8 +28,8 @@ struct cut {
 };
 struct cut cut_of(size_t T);
 
-/* How many numbers each row of a block has in the arrays of struct acts that are
- * named so, and in fwd.gated; scratch: floats that a worker needs. */
+/* How many numbers each row of a block has in the arrays of struct acts that
+ * are named so, and in fwd.gated; scratch: floats that a worker needs. */
 struct widths {
     size_t qkv, raw, att, gated, lse, latent, gate, up, route, scratch;
 };

@@ -95,7 +95,7 @@ latent_grads(const struct run *u)
 
 /* Norm a row's latents. */
 static void
-latent_norms(struct run *u, const struct row *r)
+latent_norms(struct run *u, const struct run_row *r)
 {
     const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
@@ -127,7 +127,7 @@ apart_pairs(const struct mla_shape *s, const float *x, float *y)
 /* Make a row of a.qkv, which begins with H queries, a row of attention [q | k |
  * v], and turn it; rows of padding are zero. */
 static void
-latent_heads(struct run *u, const struct row *r)
+latent_heads(struct run *u, const struct run_row *r)
 {
     const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
@@ -158,7 +158,7 @@ latent_heads(struct run *u, const struct row *r)
 
 /* Take the v numbers of each head's D outputs. */
 static void
-latent_outputs(struct run *u, const struct row *r)
+latent_outputs(struct run *u, const struct run_row *r)
 {
     const size_t v = u->f->m->c.mla.v, D = u->f->m->c.D, n = u->H * v;
     const float *att = u->a.att + r->at * u->H * D;
@@ -222,10 +222,9 @@ latent_forward(struct run *u, const struct branch *in)
 
 /* ---- backward ---- */
 
-/* Set datt from latent_grads.out, the gradient at W_O's input, and compute that input
- * again. */
+/* Set datt from the gradient at W_O's input, and compute that input again. */
 static void
-latent_outputs_back(struct run *u, const struct row *r)
+latent_outputs_back(struct run *u, const struct run_row *r)
 {
     const size_t v = u->f->m->c.mla.v, D = u->f->m->c.D;
     const float *from = latent_grads(u)->out + r->at * u->H * v;
@@ -251,7 +250,7 @@ join_pairs(const struct mla_shape *s, const float *y, float *x)
 /* latent_heads backward: from a row of dqkv, turned back, the gradients of the
  * queries, of keys and values, and of the key's numbers with RoPE. */
 static void
-latent_heads_back(struct run *u, const struct row *r)
+latent_heads_back(struct run *u, const struct run_row *r)
 {
     const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;
@@ -278,7 +277,7 @@ latent_heads_back(struct run *u, const struct row *r)
 }
 
 static void
-latent_norms_back(struct run *u, const struct row *r)
+latent_norms_back(struct run *u, const struct run_row *r)
 {
     const struct config *c = &u->f->m->c;
     const struct mla_shape *s = &c->mla;

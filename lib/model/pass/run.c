@@ -13,7 +13,7 @@
 /* ---- batches: tile by tile ---- */
 
 static void
-tile_at(const struct run *u, size_t tile, struct spot *at)
+tile_at(const struct run *u, size_t tile, struct run_spot *at)
 {
     at->b = tile / u->tiles;
     at->t0 = (u->tile0 + tile % u->tiles) * u->c.tile;
@@ -33,7 +33,7 @@ static void
 whole_tile(void *ctx, size_t tile, size_t worker)
 {
     struct run *u = ctx;
-    struct spot at = { .worker = worker };
+    struct run_spot at = { .worker = worker };
 
     tile_at(u, tile, &at);
     for (const struct stage *s = u->stage; s < u->stage + u->nstage; s++) {
@@ -51,7 +51,7 @@ whole_tile(void *ctx, size_t tile, size_t worker)
 struct stage_job {
     struct run *u;
     const struct stage *s;
-    void (*fn)(struct run *u, const struct stage *s, const struct spot *at);
+    void (*fn)(struct run *u, const struct stage *s, const struct run_spot *at);
     size_t parts;
 };
 
@@ -60,7 +60,7 @@ one_part(void *ctx, size_t task, size_t worker)
 {
     const struct stage_job *j = ctx;
     const double t = profile_begin();
-    struct spot at = { .part = task % j->parts, .worker = worker };
+    struct run_spot at = { .part = task % j->parts, .worker = worker };
 
     tile_at(j->u, task / j->parts, &at);
     j->fn(j->u, j->s, &at);
@@ -111,10 +111,10 @@ stage_add(struct run *u, const struct branch *in, const char *name)
 
 /* Do a stage's row for CHUNK rows of a tile. */
 static void
-chunk_of_rows(struct run *u, const struct stage *s, const struct spot *at)
+chunk_of_rows(struct run *u, const struct stage *s, const struct run_spot *at)
 {
     const size_t t0 = at->t0 + at->part * CHUNK;
-    struct row r = { .in = s->in, .b = at->b, .worker = at->worker };
+    struct run_row r = { .in = s->in, .b = at->b, .worker = at->worker };
 
     for (r.t = t0; r.t < t0 + CHUNK; r.t++) {
         r.at = r.b * u->c.Tp + r.t;
@@ -126,7 +126,7 @@ chunk_of_rows(struct run *u, const struct stage *s, const struct spot *at)
 
 struct stage *
 stage_rows(struct run *u, const struct branch *in,
-    void (*row)(struct run *u, const struct row *r), const char *name,
+    void (*row)(struct run *u, const struct run_row *r), const char *name,
     size_t floats)
 {
     struct stage *s = stage_add(u, in, name);
@@ -146,7 +146,7 @@ nt_parts(const struct weight *w)
 
 /* Compute a part of the stage's products for the rows of a tile. */
 static void
-multiply_tile(struct run *u, const struct stage *s, const struct spot *at)
+multiply_tile(struct run *u, const struct stage *s, const struct run_spot *at)
 {
     const struct product *p = s->p;
     const struct weight *w = &u->b->w[p->k];
@@ -173,7 +173,7 @@ multiply_tile(struct run *u, const struct stage *s, const struct spot *at)
 }
 
 static void
-low_products(struct run *u, const struct stage *s, const struct spot *at)
+low_products(struct run *u, const struct stage *s, const struct run_spot *at)
 {
     const struct product *p = &s->p[at->part];
 
@@ -227,7 +227,7 @@ show_input(struct run *u, const struct branch *in, enum fwd_input input,
 /* The part of a share (fwd_sum) that has no heads, or no channels, of a block:
  * zeros. */
 static void
-zero_row(struct run *u, const struct row *r)
+zero_row(struct run *u, const struct run_row *r)
 {
     const size_t d = u->f->m->c.d;
 

@@ -80,7 +80,7 @@ struct branch {
 };
 
 /* A token of a run. */
-struct row {
+struct run_row {
     const struct branch *in; /* the branch that the stage belongs to */
     size_t b, t;             /* sequence, place in it */
     size_t at;               /* row of padded arrays */
@@ -103,14 +103,14 @@ enum { PRODUCTS = 4, STAGES = 12 };
 
 /* The tile of rows that begins at row t0 of sequence b, and a part of a stage's
  * work on it. */
-struct spot {
+struct run_spot {
     size_t b, t0, part, worker;
 };
 
 /* A stage: row is called for each row, or (row NULL) n products are formed.
  * flop, floats, exps: work for one row, for the profile. */
 struct stage {
-    void (*row)(struct run *u, const struct row *r);
+    void (*row)(struct run *u, const struct run_row *r);
     const struct branch *in;
     struct product p[PRODUCTS];
     size_t n;
@@ -118,8 +118,10 @@ struct stage {
               * gate and up, in gate's place; it may be done at once */
     /* batches: `low`, if it is not NULL, is called for each product of a tile
      * (adapters), then `part` for all parts of a tile's work */
-    void (*low)(struct run *u, const struct stage *s, const struct spot *at);
-    void (*part)(struct run *u, const struct stage *s, const struct spot *at);
+    void (
+        *low)(struct run *u, const struct stage *s, const struct run_spot *at);
+    void (
+        *part)(struct run *u, const struct stage *s, const struct run_spot *at);
     size_t parts;
     const char *name;
     size_t flop, floats, exps;
@@ -134,8 +136,8 @@ struct engine {
     void (*rule)(struct run *u);
     /* Set *position to a row's position in its text, and return its angles
      * [rotary] (NULL: the block has no RoPE).  The row is live. */
-    const float *(
-        *angles)(const struct run *u, const struct row *r, size_t *position);
+    const float *(*angles)(const struct run *u, const struct run_row *r,
+        size_t *position);
 };
 
 /* What the rows of a batch see in a block with attention. */
@@ -184,7 +186,7 @@ void run_streams(struct run *u, const float *x, float *y);
 
 /* Add a stage.  stage_rows: `row` for each row.  stage_products: n products. */
 struct stage *stage_rows(struct run *u, const struct branch *in,
-    void (*row)(struct run *u, const struct row *r), const char *name,
+    void (*row)(struct run *u, const struct run_row *r), const char *name,
     size_t floats);
 struct stage *stage_products(struct run *u, const struct branch *in,
     const struct product *p, size_t n, const char *name);
@@ -204,7 +206,7 @@ void show_input(struct run *u, const struct branch *in, enum fwd_input input,
 /* Run the whole block, filling u->a and u->act. */
 void block_forward(struct run *u);
 /* Row stage: in->xn = norm(in->x). */
-void branch_norm(struct run *u, const struct row *r);
+void branch_norm(struct run *u, const struct run_row *r);
 /* y [d] = the embedding of an id. */
 void embed_id(const struct fwd *f, uint32_t id, float *y);
 
