@@ -40,8 +40,8 @@ struct request {
             "keep only the inputs of blocks, and compute the rest again " \
             "(same bits, less memory)"),                                  \
         REQUEST_TOKENS(c)
-#define REQUEST_TOKENS(c)                             \
-    OPT_REAL(0, "tokens", &(c)->tokens, 0, 1e18, "n", \
+#define REQUEST_TOKENS(c)                              \
+    OPT_COUNT(0, "tokens", &(c)->tokens, 0, 1e18, "n", \
         "number of tokens of the whole run (0: predict one step only)")
 #define REQUEST_MACHINE(c)                       \
     OPT_STR(0, "machine", &(c)->machine, "name", \

@@ -13,6 +13,7 @@ is_unset(const struct opt *o)
     case OPT_K_ENUM: return *(int *)o->dst == 0;
     case OPT_K_SIZE: return *(size_t *)o->dst == 0;
     case OPT_K_REAL:
+    case OPT_K_COUNT:
     case OPT_K_TIME: return *(double *)o->dst == 0.0;
     case OPT_K_STR: return *(const char **)o->dst == NULL;
     case OPT_K_LIST: return ((struct opt_list *)o->dst)->n == 0;
@@ -33,6 +34,7 @@ add_option(struct buf *b, const struct opt *o)
     case OPT_K_ENUM: buf_addf(b, "%d", *(int *)o->dst); break;
     case OPT_K_SIZE: buf_addf(b, "%zu", *(size_t *)o->dst); break;
     case OPT_K_REAL:
+    case OPT_K_COUNT:
     case OPT_K_TIME: buf_addf(b, "%.17g", *(double *)o->dst); break;
     case OPT_K_STR: buf_addf(b, "+%s", *(const char **)o->dst); break;
     case OPT_K_LIST:

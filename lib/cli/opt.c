@@ -177,7 +177,8 @@ static int
 has_default(const struct opt *o)
 {
     return (o->kind == OPT_K_SIZE && *(size_t *)o->dst != OPT_NONE) ||
-        ((o->kind == OPT_K_REAL || o->kind == OPT_K_TIME) &&
+        ((o->kind == OPT_K_REAL || o->kind == OPT_K_COUNT ||
+             o->kind == OPT_K_TIME) &&
             isfinite(*(double *)o->dst));
 }
 
@@ -391,6 +392,11 @@ set_value(const struct opt *o, int as_long, char *v)
             break;
         misuse("%s: \"%s\" is not a number from %g to %g", name, v, o->lo,
             o->hi);
+    case OPT_K_COUNT:
+        if (number_count(v, o->lo, o->hi, o->dst) == 0)
+            break;
+        misuse("%s: \"%s\" is not a number from %g to %g, such as 1.5M", name,
+            v, o->lo, o->hi);
     case OPT_K_TIME:
         if (number_time(v, o->lo, o->hi, o->dst) < 0)
             bad_time(o, name, v);
@@ -712,6 +718,7 @@ add_current_value(struct buf *b, const struct opt *o)
     case OPT_K_FLAG: buf_adds(b, *(const int *)o->dst ? "on" : "off"); break;
     case OPT_K_SIZE: buf_addf(b, "%zu", *(const size_t *)o->dst); break;
     case OPT_K_REAL:
+    case OPT_K_COUNT:
     case OPT_K_TIME: add_exact(b, *(const double *)o->dst); break;
     case OPT_K_ENUM:
         buf_adds(b,

@@ -20,6 +20,7 @@ enum opt_kind {
     OPT_K_STR,
     OPT_K_SIZE,
     OPT_K_REAL,
+    OPT_K_COUNT,
     OPT_K_TIME,
     OPT_K_ENUM,
     OPT_K_LIST,
@@ -74,6 +75,11 @@ extern const char opt_absent[];
 #define OPT_REAL(c, n, d, l, u, a, h)                       \
     {                                                       \
         OPT_K_REAL, c, n, (double *){ d }, a, h, l, u, NULL \
+    }
+/* double *dst, a whole number; suffixes K M G T are powers of 1000 */
+#define OPT_COUNT(c, n, d, l, u, a, h)                       \
+    {                                                        \
+        OPT_K_COUNT, c, n, (double *){ d }, a, h, l, u, NULL \
     }
 /* double *dst, seconds; suffixes s (default) m h d */
 #define OPT_TIME(c, n, d, l, u, a, h)                       \

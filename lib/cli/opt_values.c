@@ -14,6 +14,7 @@ option_value(const struct opt *o)
             ? json_null()
             : json_integer((json_int_t) * (const size_t *)o->dst);
     case OPT_K_REAL:
+    case OPT_K_COUNT:
     case OPT_K_TIME: return json_real(*(const double *)o->dst);
     case OPT_K_ENUM:
         return *(const int *)o->dst < 0
