@@ -98,11 +98,20 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
 
 /* ---- time ---- */
 
-/* Seconds of a step: likely, and a range. */
+/* Seconds of a step without exchanges: likely, and a range. */
 struct seconds {
     double likely, low, high;
     const char *how;
 };
+
+/* Rows of a batch that this machine has. */
+static size_t
+node_rows(const struct process *p)
+{
+    const size_t nodes = process_ranks(p);
+
+    return (p->in.rows + nodes - 1) / nodes;
+}
 
 /* Predict the time from the calibration of this machine. */
 static struct seconds
@@ -117,7 +126,8 @@ calibrated_step(const struct process *p)
     in.anchor = NULL;
     request_job(&j, &in, &none, NULL, 0);
     ranges_free(&none);
-    j.micro = (double)plan_micro(in.micro, in.rows, in.T);
+    j.batch = (double)node_rows(p);
+    j.micro = (double)plan_micro(in.micro, node_rows(p), in.T);
     j.batch = ceil(j.batch / j.micro) * j.micro;
     j.compute = p->compute != 0 ? COMPUTE_BF16 : COMPUTE_F32;
     request_shapes(&j, &in);
@@ -137,7 +147,7 @@ static struct seconds
 estimated_step(const struct figures *f, const struct process *p)
 {
     static const double RATE = 0.6;
-    const double tokens = (double)(p->in.rows * p->in.T);
+    const double tokens = (double)(node_rows(p) * p->in.T);
     const double teacher = figure_of(f, "teacher.token.forward");
     const double flop = tokens *
         (figure_of(f, "token.train") + (isfinite(teacher) ? teacher : 0.0));
@@ -152,7 +162,8 @@ estimated_step(const struct figures *f, const struct process *p)
 static struct seconds
 step_seconds(const struct figures *f, const struct process *p)
 {
-    const double step = figure_of(f, "time.step");
+    const double step =
+        figure_of(f, "time.step") - network_step(f, &p->network);
     char *kept = machine_kept();
     const int is_kept = kept != NULL && io_exists(kept);
 
@@ -163,17 +174,51 @@ step_seconds(const struct figures *f, const struct process *p)
     return is_kept ? calibrated_step(p) : estimated_step(f, p);
 }
 
+/* Write the time of a whole run in out. */
+static void
+run_clock(const struct figures *f, double step, char out[32])
+{
+    progress_clock(figure_of(f, "run.steps") * step, out, 32);
+}
+
+/* Append what the nodes wait for, if there are several. */
+static void
+put_network(struct buf *b, const struct figures *f, const struct process *p,
+    double work)
+{
+    const struct job *j = &p->network;
+    struct figures own = { .n = 0 };
+    char time[32];
+
+    if (!(j->nodes > 1.0))
+        return;
+    network_add(&own, j, figure_of(f, "parameters"));
+    network_working(&own, j, work);
+    run_clock(f, work, time);
+    buf_addf(b, "network %.0f nodes each send %.3g GB in %.3g s ", j->nodes,
+        figure_of(&own, "exchange.bytes") * 1e-9,
+        figure_of(&own, "exchange.time"));
+    if (j->sync > 1.0)
+        buf_addf(b, "every %.0f steps", j->sync);
+    else
+        buf_adds(b, "every step");
+    buf_addf(b, "; %.1f %% of the time is work (%s); 90 %% with sync=%.0f\n",
+        100.0 * figure_of(&own, "working"), time,
+        figure_of(&own, "sync.least"));
+}
+
 static void
 put_time(struct buf *b, const struct figures *f, const struct process *p)
 {
-    const double steps = figure_of(f, "run.steps");
+    const double waits = network_step(f, &p->network);
     const struct seconds s = step_seconds(f, p);
     char likely[32], low[32], high[32];
 
-    progress_clock(steps * s.likely, likely, sizeof likely);
-    progress_clock(steps * s.low, low, sizeof low);
-    progress_clock(steps * s.high, high, sizeof high);
+    run_clock(f, s.likely + waits, likely);
+    run_clock(f, s.low + waits, low);
+    run_clock(f, s.high + waits, high);
     buf_addf(b, "time    %s, likely %s to %s (%s)\n", likely, low, high, s.how);
+    put_network(b, f, p, s.likely);
 }
 
 /* ---- disk ---- */

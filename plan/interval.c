@@ -31,6 +31,8 @@ interval_reasons(struct buf *b, const struct job *j)
         add_range(b, &n, "expert ranks", j->expert, 2.0, 8.0);
     if (j->teacher.L > 0.0)
         buf_addf(b, "%sa teacher", n++ > 0 ? ", " : "");
+    if (j->sync > 0.0)
+        buf_addf(b, "%ssync", n++ > 0 ? ", " : "");
     if (j->compute != COMPUTE_BF16)
         buf_addf(b, "%sproducts in another type than bf16",
             n++ > 0 ? ", " : "");

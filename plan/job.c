@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Where the value of each key is in struct job.  keys.json has the rest. */
@@ -25,20 +26,22 @@ static const struct {
     size_t at;
 } places[] = { JOB(nodes), JOB(tensor), JOB(pipeline), JOB(virtual),
     JOB(expert), JOB(edges), JOB(schedule), JOB(imbalance), JOB(context),
-    JOB(shard), JOB(shard_ranks), JOB(hpz), JOB(batch), JOB(length), JOB(text),
-    JOB(micro), JOB(recompute), JOB(adapters), JOB(sequence), JOB(flash),
+    JOB(shard), JOB(shard_ranks), JOB(hpz), JOB(sync), JOB(momentum),
+    JOB(batch), JOB(length), JOB(text), JOB(micro), JOB(recompute),
+    JOB(adapters), JOB(sequence), JOB(flash),
     { "teacher", offsetof(struct job, teacher_at) }, JOB(top), JOB(overlap),
     JOB(unfused), JOB(compute), JOB(weight_bytes), JOB(grad_bytes),
-    JOB(state_bytes), JOB(act_bytes), JOB(logits), JOB(gather_gbs), JOB(anchor),
-    JOB(spread), JOB(tokens), JOB(price), MACHINE(devices), MACHINE(memory_gb),
-    MACHINE(memory_gbs), MACHINE(bf16_tflops), MACHINE(f32_tflops),
-    MACHINE(f8_tflops), MACHINE(link_gbs), MACHINE(link_us), MACHINE(net_gbs),
-    MACHINE(net_us), MACHINE(net_call_us), MACHINE(matrix_eff),
-    MACHINE(attention_eff), MACHINE(product_reads), MACHINE(memory_eff),
-    MACHINE(link_eff), MACHINE(net_eff), MACHINE(tensor_hidden),
-    MACHINE(reserve_gb), MACHINE(reserve_share), MACHINE(time_low),
-    MACHINE(time_high), MACHINE(memory_low), MACHINE(memory_high),
-    MACHINE(device_watts), MACHINE(node_watts) };
+    JOB(wire_bytes), JOB(state_bytes), JOB(act_bytes), JOB(logits),
+    JOB(gather_gbs), JOB(anchor), JOB(spread), JOB(tokens), JOB(price),
+    MACHINE(devices), MACHINE(memory_gb), MACHINE(memory_gbs),
+    MACHINE(bf16_tflops), MACHINE(f32_tflops), MACHINE(f8_tflops),
+    MACHINE(link_gbs), MACHINE(link_us), MACHINE(net_gbs), MACHINE(net_us),
+    MACHINE(net_call_us), MACHINE(matrix_eff), MACHINE(attention_eff),
+    MACHINE(product_reads), MACHINE(memory_eff), MACHINE(link_eff),
+    MACHINE(net_eff), MACHINE(tensor_hidden), MACHINE(reserve_gb),
+    MACHINE(reserve_share), MACHINE(time_low), MACHINE(time_high),
+    MACHINE(memory_low), MACHINE(memory_high), MACHINE(device_watts),
+    MACHINE(node_watts) };
 enum { KEYS = sizeof places / sizeof *places };
 
 /* Set the members of a key, except its place in struct job, from its entry in
@@ -133,6 +136,26 @@ key_words(struct buf *b, const struct key *k)
         buf_addf(b, "%s%s", i > 0 ? ", " : "", k->words[i]);
 }
 
+/* Read the number of a key.  GB/s may be written in Mbit/s, as links are sold:
+ * "1000mbit". */
+static int
+key_number(const struct key *k, const char *value, double *v)
+{
+    const char *unit = strstr(value, "mbit"), *gbs = strstr(k->name, "_gbs");
+    const double times = 8000.0; /* Mbit/s in a GB/s */
+    char *digits;
+    int r;
+
+    if (gbs == NULL || unit == NULL || unit[4] != '\0')
+        return number_real(value, k->lo, k->hi, v);
+    digits = xasprintf("%.*s", (int)(unit - value), value);
+    r = number_real(digits, times * k->lo, times * k->hi, v);
+    free(digits);
+    if (r == 0)
+        *v /= times;
+    return r;
+}
+
 int
 job_set(struct job *j, const char *name, const char *value, struct err *e)
 {
@@ -154,7 +177,7 @@ job_set(struct job *j, const char *name, const char *value, struct err *e)
         buf_release(&b);
         return -1;
     }
-    if (number_real(value, k->lo, k->hi, &v) < 0 || (k->whole && v != floor(v)))
+    if (key_number(k, value, &v) < 0 || (k->whole && v != floor(v)))
         return err_set(e, EX_USAGE, "%s=%s: give a %snumber from %g to %g",
             name, SHOWN(value), k->whole ? "whole " : "", k->lo, k->hi);
     *job_value(j, k) = v;
@@ -196,6 +219,27 @@ job_zero(const struct job *j)
 {
     return j->shard >= 1.0 && j->shard_ranks > 0.0 ? j->shard_ranks
                                                    : job_copies(j);
+}
+
+int
+job_exchanges(const struct job *j)
+{
+    return job_world(j) > 1.0 && j->tensor * j->pipeline * j->expert == 1.0 &&
+        j->context == 1.0 && j->shard == 0.0 && j->adapters == 0.0;
+}
+
+double
+job_exchanged(const struct job *j)
+{
+    const double sums = j->sync > 0.0 ? 4.0 : j->grad_bytes;
+
+    return (j->wire_bytes > 0.0 ? j->wire_bytes : sums) + sums;
+}
+
+double
+job_outer(const struct job *j)
+{
+    return !(j->sync > 0.0) ? 0.0 : j->momentum > 0.0 ? 8.0 : 4.0;
 }
 
 double
@@ -260,6 +304,11 @@ job_check(const struct job *j, struct err *e)
             "shard=%.0f: with stages weights and gradients stay whole until "
             "all passes are done; use shard=1 (PyTorch's FSDP: and unfused=2)",
             j->shard);
+    if (j->sync > 0 && (one * j->expert > 1 || j->shard > 0))
+        return err_set(e, EX_USAGE,
+            "sync=%.0f: each rank trains a whole model; leave out tensor, "
+            "pipeline, context, expert and shard",
+            j->sync);
     if (!is_whole(job_copies(j) / job_zero(j)))
         return err_set(e, EX_USAGE,
             "shard_ranks=%.0f does not divide the %.0f ranks with the same "

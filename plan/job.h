@@ -52,6 +52,7 @@ struct job {
     double nodes, tensor, pipeline, virtual, expert, context, edges;
     double schedule; /* enum schedule */
     double imbalance, shard, shard_ranks, hpz;
+    double sync, momentum, wire_bytes;
     double batch, length, micro, text;
     double recompute;  /* enum recompute */
     double teacher_at; /* enum teacher; its key is "teacher" */
@@ -116,6 +117,15 @@ double job_copies(const struct job *j);
 /* Number of ranks among which ZeRO divides a part of the model.  If job_copies
  * is larger, the other ranks with the part hold copies. */
 double job_zero(const struct job *j);
+/* Has each of several ranks the whole model, so that all ranks exchange
+ * gradients or, with sync, weights? */
+int job_exchanges(const struct job *j);
+/* Bytes that a parameter takes on its way to be summed, and back to all ranks:
+ * as in dist_all_reduce, whose sums are sent in fp32 unless gradients of
+ * grad_bytes are. */
+double job_exchanged(const struct job *j);
+/* Bytes of memory that sync takes for a parameter. */
+double job_outer(const struct job *j);
 /* Peak of a device's products in the type of `compute`, TFLOP/s. */
 double job_peak(const struct job *j);
 /* Number of ranks that divide one expert: the tensor ranks, unless the expert

@@ -436,8 +436,11 @@ measure_step(struct figures *f, const struct layout *m,
                 ceil((double)o->in.rows / (double)x.rows));
     }
     progress_end();
+    network_working(f, &o->network, figure_sum(f, "time."));
+    if (o->network.nodes > 1.0)
+        figure_add(f, "time.exchange", network_step(f, &o->network));
     step = figure_sum(f, "time.");
     figure_add(f, "time.step", step);
     figure_add(f, "time.speed",
-        (double)(dist_world()->n * o->in.rows * o->in.T) / step);
+        (double)(process_ranks(o) * o->in.rows * o->in.T) / step);
 }

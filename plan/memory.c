@@ -231,6 +231,8 @@ predict_memory(struct figures *f, const struct job *j)
     figure_add(f, "memory.gathered", gathered_weights(j));
     figure_add(f, "memory.activations", h.activations);
     figure_add(f, "memory.logits", h.logits);
+    if (j->sync > 0 && !(j->adapters > 0))
+        figure_add(f, "memory.outer", job_outer(j) * shape_params(&j->student));
     if (j->teacher.L > 0)
         add_teacher_memory(f, j);
     total[0].v = figure_sum(f, "memory.");

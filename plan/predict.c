@@ -66,6 +66,21 @@ add_rates(struct figures *f, const struct job *j)
             step);
 }
 
+/* How long ranks that have the whole model wait for one another. */
+static void
+add_exchange(struct figures *f, const struct job *j)
+{
+    const double params = shape_params(&j->student), ranks = job_world(j);
+    const double e = exchange_time(j, params);
+    const double work = figure_of(f, "step") - figure_of(f, "step.reduce");
+
+    figure_add(f, "exchange.bytes",
+        job_exchanged(j) * params * (ranks - 1.0) / ranks);
+    figure_add(f, "exchange.time", e);
+    figure_add(f, "working", 1.0 - figure_of(f, "exposed"));
+    figure_add(f, "sync.least", sync_least(e, work));
+}
+
 static void
 add_cluster_run(struct figures *f, const struct job *j)
 {
@@ -74,6 +89,9 @@ add_cluster_run(struct figures *f, const struct job *j)
         j->nodes * (j->m.devices * j->m.device_watts + j->m.node_watts);
 
     figure_add(f, "run.days", seconds / 86400.0);
+    if (job_exchanges(j))
+        figure_add(f, "run.days.working",
+            seconds / 86400.0 * figure_of(f, "working"));
     figure_add(f, "run.device-hours", seconds / 3600.0 * job_world(j));
     figure_add(f, "run.energy", watts * seconds / 3.6e9);
     if (j->price > 0)
@@ -97,6 +115,8 @@ predict(struct figures *f, const struct job *given)
     figure_add(f, "full", figure_of(f, "memory") / (1e9 * j->m.memory_gb));
     predict_time(f, j);
     add_rates(f, j);
+    if (job_exchanges(j))
+        add_exchange(f, j);
     add_interval(f, j);
     if (j->tokens > 0)
         add_cluster_run(f, j);

@@ -101,6 +101,12 @@ message_bytes(const struct layout *m, const struct layout *t,
     return n;
 }
 
+size_t
+process_ranks(const struct process *o)
+{
+    return dist_world()->n * (size_t)o->network.nodes;
+}
+
 /* ---- the student ---- */
 
 static void
@@ -164,10 +170,11 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
             .T = o->in.T,
             .tokens = o->in.rows * o->in.T,
             .head = t != NULL && o->in.top == 0 ? t->head_bytes : 0,
-            .input = 2 * dist_world()->n * message_bytes(m, t, o),
+            .input = 2 * process_ranks(o) * message_bytes(m, t, o),
             .program = plan_program(program_bytes(), pool_size(pool)),
             .moments = o->moments == 1 ? DT_BF16 : DT_F32,
-            .ranks = dist_bytes(dist_world()->n),
+            .ranks = dist_bytes(process_ranks(o)),
+            .buffers = (size_t)job_outer(&o->network) * m->params,
         });
     step_free(s);
     tmodel_release(&tm);
@@ -243,7 +250,7 @@ add_process_run(struct figures *f, const struct layout *m,
 void
 process_predict(struct figures *f, const struct process *all)
 {
-    const size_t ranks = dist_world()->n;
+    const size_t ranks = process_ranks(all);
     struct process one = *all, *o = &one;
     struct layout m, t = { 0 };
     const struct layout *teacher = o->in.teacher != NULL ? &t : NULL;
@@ -267,6 +274,7 @@ process_predict(struct figures *f, const struct process *all)
     pool = setup_rank_pool(o->threads);
     arena_overcommit();
     add_student(f, &m, teacher, o, pool);
+    network_add(f, &o->network, (double)m.params);
     if (teacher != NULL)
         add_teacher_process(f, teacher, o, pool);
     if (o->measure)

@@ -6,6 +6,7 @@
 #ifndef PLAN_PROCESS_H
 #define PLAN_PROCESS_H
 
+#include "network.h"
 #include "request.h"
 #include "figures.h"
 #include "base/pool.h"
@@ -20,6 +21,7 @@ struct process {
     size_t threads;
     int compute, act, grad, moments;
     int measure;                /* 1: time a step */
+    struct job network;         /* its nodes, and what is between them */
     struct effective effective; /* set by --qat and --mask */
 };
 
@@ -33,6 +35,8 @@ struct layout {
                         * no weights */
 };
 
+/* Number of ranks: those of a launcher (dist_begin), or one for each node. */
+size_t process_ranks(const struct process *o);
 /* Add the figures of this process or, under a launcher (dist_begin), of one
  * rank, with rows divided among ranks.  Dies if a model cannot be read. */
 void process_predict(struct figures *f, const struct process *o);

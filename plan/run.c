@@ -27,6 +27,8 @@ print_process(const struct process *p, int explain)
 
     if (dist_begin(&e) < 0)
         die_err(&e);
+    if (dist_world()->n > 1 && p->network.nodes > 1.0)
+        die(EX_USAGE, "nodes= is for one process, without mpirun");
     process_predict(&f, p);
     rank = dist_world()->rank;
     ranks = dist_world()->n;
@@ -69,13 +71,18 @@ process_main(int argc, char **argv, int measure, const char *about)
             "the n largest"),
         OPT_THREADS(&p.threads), OPT_END };
     struct err e;
+    int n;
+    char **operand =
+        opt_parse(argc, argv, options, about, "[key=value ...]", 0, -1, &n);
 
-    opt_parse(argc, argv, options, about, "", 0, 0, NULL);
     request_check(&p.in, 0);
     if (effective_parse(&p.effective, qat, mask, &e) < 0)
         die_err(&e);
     if (mask != NULL && p.grad == 1)
         die(EX_USAGE, "--mask needs --grad f32");
+    network_read(&p.network, operand, (size_t)n);
+    if (p.network.sync > 0.0 && (mask != NULL || p.grad == 1))
+        die(EX_USAGE, "sync goes with --grad f32 and without --mask");
     p.measure = measure;
     print_process(&p, explain);
     out_done();

@@ -491,20 +491,39 @@ copies_time(const struct job *j, const struct slice *s)
             j->grad_bytes * (s->dense + s->table + s->experts) / zero, 2.0);
 }
 
+double
+exchange_time(const struct job *j, double params)
+{
+    const struct ring all = { job_world(j), j->m.devices, 0.0 };
+
+    return gather_time(j, &all, params * job_exchanged(j), 2.0);
+}
+
+double
+sync_least(double e, double c)
+{
+    return fmax(1.0, ceil(9.0 * e / c));
+}
+
 /* Time of the exchange of gradients once a step, partly hidden by the backward
  * part of the last pass.  shard = 0: all ranks get the sums.  1 and 2: each
  * rank gets the sums of its part and sends new weights to all, partly hidden by
- * the forward part of the next step.  3: only copies_time remains. */
+ * the forward part of the next step.  3: only copies_time remains.  With sync,
+ * weights are exchanged once in so many steps, and nothing hides it. */
 static double
 reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
 {
     const double busy = p->matrix + p->attention + p->vector;
     const double hides = j->shard < 1 ? busy * 2.0 / 3.0 : busy;
+    const double wire = j->wire_bytes > 0 ? j->wire_bytes : j->grad_bytes;
     const double sent = j->shard >= 3 || j->adapters > 0 ? 0.0
-        : j->shard < 1                                   ? 2.0 * j->grad_bytes
-                       : j->grad_bytes + j->weight_bytes;
+        : j->shard < 1                                   ? job_exchanged(j)
+                       : wire + j->weight_bytes;
     const double once = sent > 0 ? slice_time(j, s, sent, 2.0, 0.0, 0) : 0.0;
 
+    if (j->sync > 0)
+        return sent > 0 ? exchange_time(j, shape_params(&j->student)) / j->sync
+                        : 0.0;
     return fmax(0.0, once + copies_time(j, s) - j->overlap * hides);
 }
 

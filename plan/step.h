@@ -8,6 +8,14 @@
 /* Add the figures "step.*" and their sum "step", seconds; and "bubble". */
 void predict_time(struct figures *f, const struct job *j);
 
+/* Seconds in which all ranks exchange gradients or, with sync, weights of so
+ * many parameters. */
+double exchange_time(const struct job *j, double params);
+/* The smallest sync with which ranks work 90 % of the time: with c seconds of
+ * work in a step and e of an exchange every H steps, c / (c + e / H) of it is
+ * work, and that is 0.9 with H = 9 e / c. */
+double sync_least(double e, double c);
+
 /* FLOP of a token's products in the forward pass, attention excepted. */
 double flop_products(const struct shape *s);
 /* FLOP of a token's attention in the forward pass, to all `length` keys; masked

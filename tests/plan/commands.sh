@@ -48,7 +48,7 @@ done
 for c in run measure; do
     status 2 "plan $c without a model is refused" plan $c
     like "plan $c without a model is told of -m" ' -m' err
-    status 2 "plan $c takes no key" plan $c -m new.json tensor=2
+    status 2 "plan $c takes no key of a layout" plan $c -m new.json tensor=2
 done
 status 2 'a search over values of one key is refused' \
     plan search -m llama-3.1-70b --machine h100 nodes=4,8
