@@ -16,7 +16,7 @@ libxxhash libxxhash-dev xxhash xxHash
 icu-uc libicu-dev icu4c ICU
 hwloc libhwloc-dev hwloc foss
 nettle nettle-dev nettle nettle
-ompi-c libopenmpi-dev openmpi foss
+ompi-c libopenmpi-dev mpi foss
 libmicrohttpd libmicrohttpd-dev libmicrohttpd libmicrohttpd
 libedit libedit-dev libedit libedit
 openblas libopenblas-dev openblas foss
