@@ -35,8 +35,8 @@ static const struct magic {
         bytes, sizeof bytes - 1, what \
     }
     M("PAR1\x15",
-        "is Parquet, not text: convert it to JSONL, as EXAMPLES in "
-        "tokenize(1) show"),
+        "is Parquet, not text: convert it to JSONL by duckdb (pip install "
+        "duckdb-cli), as EXAMPLES in tokenize(1) show"),
     M("ARROW1\0", ARROW),
     M("FEA1\0", ARROW),
     M("\xff\xff\xff\xff????\x10\0\0\0", ARROW),

@@ -26,7 +26,7 @@ known() {   # known FORMAT MESSAGE: the content's beginning as printf has it
     { printf "$1"; printf ' and so on for some more bytes\n'; } >x.txt
     refused "content with $1 ($2)" "x.txt: offset 0: is $2" x.txt
 }
-known 'PAR1\025\004' 'Parquet, .*: convert it to JSONL'
+known 'PAR1\025\004' 'Parquet, .*: convert it to JSONL by duckdb .pip install duckdb-cli., .*tokenize[(]1[)]'
 known 'ARROW1\000\000' 'Arrow'
 known '\377\377\377\377\200\001\000\000\020\000\000\000' 'Arrow'
 known 'Obj\001\004' 'Avro'
