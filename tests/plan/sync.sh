@@ -131,9 +131,9 @@ sent() {
         $(cat bytes) / ($times * $(value exchange.bytes)) < 1.03"
 }
 for n in 2 4; do
-    sent $n '' 10
-    sent $n sync=5 2 --sync-every 5
-    sent $n 'sync=5 wire_bytes=2' 2 --sync-every 5 --wire bf16
-    sent $n wire_bytes=2 10 --wire bf16
+    sent "$n" '' 10
+    sent "$n" sync=5 2 --sync-every 5
+    sent "$n" 'sync=5 wire_bytes=2' 2 --sync-every 5 --wire bf16
+    sent "$n" wire_bytes=2 10 --wire bf16
 done
 done_testing
