@@ -1,7 +1,7 @@
 /*
- * Tasks that are prompts of one task, as HPLT-E (github.com/hplt-project/hplt-e)
- * and NorEval have them: the same items by several forms, whose names are
- * NAME_p0, NAME_p1 and so on.
+ * Tasks that are prompts of one task, as HPLT-E and NorEval have them: the same
+ * items by several forms, whose names are NAME_p0, NAME_p1 and so on.
+ * HPLT-E: github.com/hplt-project/hplt-e
  */
 #ifndef TASK_PROMPTS_H
 #define TASK_PROMPTS_H

@@ -1,7 +1,7 @@
 /*
- * Checks a shard directory from end to end; see set_check.h.  One pass over each
- * file compares its hash, checks its messages, and compares the index with the
- * one that a writer would make of them.
+ * Checks a shard directory from end to end; see set_check.h.  One pass over
+ * each file compares its hash, checks its messages, and compares the index with
+ * the one that a writer would make of them.
  */
 #include "set_check.h"
 #include "shard/set.h"

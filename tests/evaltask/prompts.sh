@@ -36,7 +36,7 @@ ok 'tasks of several prompts are scored' evaltask -q --base "$m" \
     -m two="$top/tests/golden/gguf/q4_1-hf" $tasks --format tsv \
     --compare -o scores.tsv
 # best and median of each figure over the rows of the prompts
-cat >expect.awk <<'END'
+cat >expect.awk <<'EOT'
 function median(list, n,  v, i, k, x) {
     split(list, v, " ")
     for (i = 1; i <= n; i++)
@@ -58,7 +58,7 @@ END {
             median(norm[k], n[k]), median(byte[k], n[k])
     }
 }
-END
+EOT
 awk -F '\t' -f expect.awk scores.tsv | sort >expected
 awk -F '\t' -v OFS='\t' '$2 ~ /best|median/ { print $1, $3, $2, $7, $9, $11 }' \
     scores.tsv | sort >got
