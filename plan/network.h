@@ -16,12 +16,12 @@
  * Without operands it is one node.  Dies (EX_USAGE) on other keys, on several
  * values of a key, and if nodes have no speed between them. */
 void network_read(struct job *j, char **operand, size_t n);
-/* Add the figures "exchange.bytes" and "exchange.time" of a model of so many
+/* Add the figures "exchange.bytes" and "exchange.time" of a model of `params`
  * parameters, unless there is one node. */
 void network_add(struct figures *f, const struct job *j, double params);
 /* Seconds of exchanges in a step, from these figures. */
 double network_step(const struct figures *f, const struct job *j);
-/* Add "working" and "sync.least" for steps with so many seconds of work. */
+/* Add "working" and "sync.least" for steps of `work` seconds without waiting. */
 void network_working(struct figures *f, const struct job *j, double work);
 
 #endif

@@ -509,7 +509,7 @@ sync_least(double e, double c)
  * part of the last pass.  shard = 0: all ranks get the sums.  1 and 2: each
  * rank gets the sums of its part and sends new weights to all, partly hidden by
  * the forward part of the next step.  3: only copies_time remains.  With sync,
- * weights are exchanged once in so many steps, and nothing hides it. */
+ * weights are exchanged once every `sync` steps, and nothing hides it. */
 static double
 reduce_time(const struct job *j, const struct slice *s, const struct pass *p)
 {
