@@ -58,6 +58,7 @@ FAMILIES |= {
     'gemma2': ('gemma2', 'Gemma2', dict(
         ODD, sliding_window=5, query_pre_attn_scalar=11,
         attn_logit_softcapping=2.0, final_logit_softcapping=3.0)),
+    'gemma': ('gemma', 'Gemma', ODD),
     # frequencies by the length of a text
     'olmo2': ('olmo2', 'Olmo2', dict(
         ODD, max_position_embeddings=9,
@@ -226,11 +227,12 @@ def write_gguf(path, cfg, m):
     if path.endswith(('-cut.gguf', '-sees.gguf')):
         return
     arch = {'qwen3_5_text': 'QWEN35', 'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
-            'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
+            'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
             'seed_oss': 'SEED_OSS'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
-            cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)):
+            cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
+            cfg.model_type == 'gemma' and not cfg.tie_word_embeddings):
         return
     arch = gguf.MODEL_ARCH[arch[cfg.model_type]]
     o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])

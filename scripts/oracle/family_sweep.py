@@ -46,6 +46,7 @@ BASE = {
         num_hidden_layers=7, sliding_window=5, query_pre_attn_scalar=24)),
     'gemma2': ('gemma2', 'Gemma2', dict(
         num_hidden_layers=3, sliding_window=5, query_pre_attn_scalar=24)),
+    'gemma': ('gemma', 'Gemma', {}),
     'olmo2': ('olmo2', 'Olmo2', {}),
     'olmo3': ('olmo3', 'Olmo3', dict(num_hidden_layers=4, sliding_window=5)),
     'smollm3': ('smollm3', 'SmolLM3', dict(num_hidden_layers=4)),

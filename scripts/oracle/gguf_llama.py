@@ -30,6 +30,7 @@ FAMILIES = {
         high_freq_factor=9.0, original_max_position_embeddings=100))),
     'gemma2': ('Gemma2', dict(sliding_window=32, query_pre_attn_scalar=16,
                               attn_logit_softcapping=5.0, final_logit_softcapping=6.0)),
+    'gemma': ('Gemma', {}),
     'olmo2': ('Olmo2', {}),
     'olmo3': ('Olmo3', dict(sliding_window=32, rope_parameters=dict(
         full_attention=YARN,

@@ -423,8 +423,8 @@ main(void)
 {
     static const char *const folders[] = { "gguf/f32-hf", "family/mistral",
         "family/qwen2", "family/qwen3", "family/gemma3", "family/gemma2",
-        "family/olmo2", "family/olmo3", "family/smollm3", "family/granite",
-        "family/phi3", "family/ministral3", "family/seed_oss",
+        "family/gemma", "family/olmo2", "family/olmo3", "family/smollm3",
+        "family/granite", "family/phi3", "family/ministral3", "family/seed_oss",
         "family/ministral", "family/qwen3_5", "experts/mixtral",
         "experts/qwen2_moe", "experts/qwen3_moe", "experts/olmoe",
         "experts/gpt_oss", "experts/deepseek_v2", "experts/deepseek_v3",

@@ -245,6 +245,13 @@ test_families(void)
     struct config c;
     struct err e = { 0 };
 
+    ok(read_config(&c,
+           "{\"model_type\":\"gemma\",\"hidden_act\":\"gelu\","
+           "\"hidden_activation\":null,\"num_key_value_heads\":2}",
+           &e) == 0 &&
+            c.tied && c.D == 256 && c.attn_scalar == 0,
+        "gemma's gelu is the approximation %s", e.msg);
+    refuse("{\"model_type\":\"gemma\",\"hidden_act\":\"silu\"}", "hidden_act");
     ok(read_config(&c, "{\"model_type\":\"gemma2\"}", &e) == 0 && c.tied &&
             c.D == 256 && c.KV == 4 && c.attn_cap == 50 && c.final_cap == 30 &&
             config_window(&c, 0) == 4096 && config_window(&c, 1) == 0 &&

@@ -250,6 +250,11 @@ config_from_json(struct config *c, const json_t *model, struct err *e)
     made = as != NULL ? renamed_config(as, j, e) : json_deep_copy(j);
     if (made == NULL)
         return -1;
+    /* published files of Gemma 1 say so and mean the approximation */
+    if (strcmp(js_text_of(made, "model_type"), "gemma") == 0 &&
+        strcmp(js_text_of(made, "hidden_act"), "gelu") == 0)
+        json_object_set_new(made, "hidden_act",
+            json_string("gelu_pytorch_tanh"));
     if (j != model && js_get(model, "quantization_config"))
         json_object_set(made, "quantization_config",
             json_object_get(model, "quantization_config"));
@@ -425,7 +430,7 @@ config_gguf_fixed(struct config *c)
         if (f->bit == FAMILY_SMOLLM3)
             config_set_rope(c, i, (i + 1) % 4 != 0);
     }
-    if (f->gemma)
+    if ((f->bit & GEMMA) != 0)
         c->attn_scalar = c->L == largest ? c->d / c->H : c->D;
 }
 

@@ -32,7 +32,7 @@ static const struct config_attr {
         FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
         FAMILY_DEEPSEEK_V2, "1" },
     { "bos_token_id", FAMILY_SMOLLM3, "128000" },
-    { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2" },
+    { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "2" },
     { "bos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3
         | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
         FAMILY_GPT_OSS, "null" },
@@ -42,7 +42,8 @@ static const struct config_attr {
     { "dtype", 0, "null" },
     { "embd_pdrop", FAMILY_PHI3, "0.0" },
     { "embedding_multiplier", FAMILY_GRANITE, "1.0" },
-    { "eos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_DEEPSEEK_V3, "1" },
+    { "eos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_DEEPSEEK_V3, "1" },
     { "eos_token_id", FAMILY_SMOLLM3, "128001" },
     { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
@@ -58,22 +59,25 @@ static const struct config_attr {
     { "first_k_dense_replace", FAMILY_DEEPSEEK_V3, "3" },
     { "full_attention_interval", FAMILY_QWEN3_5, "4" },
     { "head_dim", FAMILY_QWEN3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS, "128" },
-    { "head_dim", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_QWEN3_5, "256" },
+    { "head_dim", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_QWEN3_5,
+        "256" },
     { "head_dim", FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3, "64" },
     { "head_dim", ~(unsigned)(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 | FAMILY_GPT_OSS |
-        FAMILY_DEEPSEEK_V3), "null" },
-    { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2), "\"silu\"" },
+        FAMILY_GEMMA | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 |
+        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "null" },
+    { "hidden_act", FAMILY_GEMMA, "\"gelu_pytorch_tanh\"" },
+    { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA),
+        "\"silu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
         "\"gelu_pytorch_tanh\"" },
     { "hidden_size", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
         FAMILY_OLMOE, "2048" },
     { "hidden_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2304" },
     { "hidden_size", FAMILY_GPT_OSS, "2880" },
-    { "hidden_size", FAMILY_PHI3, "3072" },
-    { "hidden_size", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3
-        | FAMILY_PHI3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
-        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "4096" },
+    { "hidden_size", FAMILY_GEMMA | FAMILY_PHI3, "3072" },
+    { "hidden_size", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
+        FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "4096" },
     { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
     { "id2label", 0, "null" },
     { "initializer_range", 0, "0.02" },
@@ -85,6 +89,7 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_DEEPSEEK_V3, "18432" },
     { "intermediate_size", FAMILY_OLMOE, "2048" },
     { "intermediate_size", FAMILY_QWEN2 | FAMILY_QWEN3, "22016" },
+    { "intermediate_size", FAMILY_GEMMA, "24576" },
     { "intermediate_size", FAMILY_SEED_OSS, "27648" },
     { "intermediate_size", FAMILY_GPT_OSS, "2880" },
     { "intermediate_size", FAMILY_QWEN2_MOE, "5632" },
@@ -95,9 +100,10 @@ static const struct config_attr {
     { "is_encoder_decoder", 0, "false" },
     { "kv_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "512" },
     { "label2id", 0, "null" },
-    { "layer_types", ~(unsigned)(FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_GRANITE |
-        FAMILY_PHI3 | FAMILY_SEED_OSS | FAMILY_MIXTRAL | FAMILY_QWEN3_MOE |
-        FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3), "null" },
+    { "layer_types", ~(unsigned)(FAMILY_LLAMA | FAMILY_GEMMA | FAMILY_OLMO2 |
+        FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_SEED_OSS | FAMILY_MIXTRAL |
+        FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 |
+        FAMILY_DEEPSEEK_V3), "null" },
     { "linear_conv_kernel_dim", FAMILY_QWEN3_5, "4" },
     { "linear_key_head_dim", FAMILY_QWEN3_5, "128" },
     { "linear_num_key_heads", FAMILY_QWEN3_5, "16" },
@@ -114,7 +120,7 @@ static const struct config_attr {
     { "max_position_embeddings", FAMILY_PHI3 | FAMILY_OLMOE |
         FAMILY_DEEPSEEK_V3, "4096" },
     { "max_position_embeddings", FAMILY_SEED_OSS, "524288" },
-    { "max_position_embeddings", FAMILY_GEMMA2, "8192" },
+    { "max_position_embeddings", FAMILY_GEMMA2 | FAMILY_GEMMA, "8192" },
     { "max_window_layers", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE, "28"
         },
     { "mlp_bias", FAMILY_LLAMA | FAMILY_SMOLLM3 | FAMILY_GRANITE |
@@ -137,11 +143,12 @@ static const struct config_attr {
         FAMILY_DEEPSEEK_V2, "false" },
     { "norm_topk_prob", FAMILY_DEEPSEEK_V3, "true" },
     { "num_attention_heads", FAMILY_DEEPSEEK_V3, "128" },
-    { "num_attention_heads", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_OLMOE |
-        FAMILY_QWEN3_5, "16" },
+    { "num_attention_heads", FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE |
+        FAMILY_OLMOE | FAMILY_QWEN3_5, "16" },
     { "num_attention_heads", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE | FAMILY_OLMOE |
-        FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "32" },
+        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE |
+        FAMILY_OLMOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3),
+        "32" },
     { "num_attention_heads", FAMILY_GPT_OSS, "64" },
     { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
     { "num_attention_heads", FAMILY_SEED_OSS, "80" },
@@ -156,16 +163,17 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_OLMOE, "16" },
     { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "24" },
     { "num_hidden_layers", FAMILY_GEMMA3 | FAMILY_GEMMA2, "26" },
+    { "num_hidden_layers", FAMILY_GEMMA, "28" },
     { "num_hidden_layers", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE
-        | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
+        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS |
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
         FAMILY_DEEPSEEK_V3), "32" },
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
     { "num_hidden_layers", FAMILY_DEEPSEEK_V3, "61" },
     { "num_hidden_layers", FAMILY_SEED_OSS, "64" },
     { "num_key_value_heads", FAMILY_DEEPSEEK_V3, "128" },
-    { "num_key_value_heads", FAMILY_QWEN2_MOE, "16" },
+    { "num_key_value_heads", FAMILY_GEMMA | FAMILY_QWEN2_MOE, "16" },
     { "num_key_value_heads", FAMILY_QWEN2 | FAMILY_QWEN3, "32" },
     { "num_key_value_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3 |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "4" },
@@ -186,15 +194,15 @@ static const struct config_attr {
     { "output_router_logits", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V2 |
         FAMILY_DEEPSEEK_V3, "false" },
-    { "pad_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2, "0" },
+    { "pad_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "0" },
     { "pad_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SEED_OSS |
         FAMILY_OLMOE, "1" },
     { "pad_token_id", FAMILY_MINISTRAL3, "11" },
     { "pad_token_id", FAMILY_SMOLLM3, "128004" },
     { "pad_token_id", FAMILY_PHI3, "32000" },
-    { "pad_token_id", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO2 |
-        FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_MINISTRAL3 |
-        FAMILY_SEED_OSS | FAMILY_OLMOE), "null" },
+    { "pad_token_id", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 |
+        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE), "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
     { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "null"
@@ -259,16 +267,16 @@ static const struct config_attr {
     { "swiglu_limit", FAMILY_GPT_OSS, "7.0" },
     { "tie_encoder_decoder", 0, "false" },
     { "tie_word_embeddings", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_SMOLLM3), "false" },
-    { "tie_word_embeddings", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3,
-        "true" },
+        FAMILY_GEMMA | FAMILY_SMOLLM3), "false" },
+    { "tie_word_embeddings", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_SMOLLM3, "true" },
     { "topk_group", FAMILY_DEEPSEEK_V3, "4" },
     { "topk_group", FAMILY_DEEPSEEK_V2, "null" },
     { "topk_method", FAMILY_DEEPSEEK_V2, "\"greedy\"" },
     { "torch_dtype", 0, "null" },
     { "transformers_version", 0, "null" },
     { "use_bidirectional_attention", FAMILY_GEMMA3, "false" },
-    { "use_bidirectional_attention", FAMILY_GEMMA2, "null" },
+    { "use_bidirectional_attention", FAMILY_GEMMA2 | FAMILY_GEMMA, "null" },
     { "use_cache", 0, "true" },
     { "use_sliding_window", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "false" },
@@ -282,7 +290,7 @@ static const struct config_attr {
     { "vocab_size", FAMILY_SEED_OSS, "155136" },
     { "vocab_size", FAMILY_GPT_OSS, "201088" },
     { "vocab_size", FAMILY_QWEN3_5, "248320" },
-    { "vocab_size", FAMILY_GEMMA2, "256000" },
+    { "vocab_size", FAMILY_GEMMA2 | FAMILY_GEMMA, "256000" },
     { "vocab_size", FAMILY_GEMMA3, "262208" },
     { "vocab_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL, "32000" },

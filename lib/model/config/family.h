@@ -25,6 +25,7 @@ enum {
     FAMILY_MINISTRAL3 = 1 << 11,
     FAMILY_SEED_OSS = 1 << 12,
     FAMILY_MINISTRAL = 1 << 13,
+    FAMILY_GEMMA = 1 << 14,
     FAMILY_MIXTRAL = 1 << 16,
     FAMILY_QWEN2_MOE = 1 << 17,
     FAMILY_QWEN3_MOE = 1 << 18,

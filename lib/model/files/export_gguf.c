@@ -48,7 +48,7 @@ unsaid_key(const struct config *c)
     config_gguf_fixed(&same);
     if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
         return "no_rope_layers";
-    if (f->bit == FAMILY_GEMMA2 && !c->tied)
+    if ((f->bit & (FAMILY_GEMMA | FAMILY_GEMMA2)) != 0 && !c->tied)
         return "tie_word_embeddings: false";
     if ((f->bit == FAMILY_GEMMA2 || f->bit == FAMILY_GPT_OSS) && !any_window(c))
         return "layer_types: full_attention alone";
