@@ -52,7 +52,8 @@ struct command {
     const char *columns;
 
     /* Choose values that options leave open; refuse options that contradict
-     * each other. */
+     * each other.  The rate may still be NAN: command.c chooses it after
+     * this. */
     void (*check)(struct student *s);
     /* Open the inputs, from the step s->st.step on, and set s->in and, for the
      * losses of a step (train/step.h), s->loss; add the contents that the

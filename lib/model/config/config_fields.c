@@ -588,7 +588,8 @@ fields_to_gguf(const struct config_file *f, int turn, struct gguf_out *o)
         else if (r->type == IS_SIZE &&
             (*(const size_t *)at > 0 || !(r->how & (NULLABLE | NO_ZERO))))
             gguf_out_u32(o, key, *(const size_t *)at);
-        else if (r->type == IS_REAL && !isnan(*(const double *)at))
+        else if (r->type == IS_REAL && !isnan(*(const double *)at) &&
+            (*(const double *)at != 0 || !(r->how & (NULLABLE | NO_ZERO))))
             gguf_out_f32(o, key, *(const double *)at);
         else if (r->type == IS_BOOL)
             gguf_out_bool(o, key, *(const int *)at);
