@@ -21,7 +21,7 @@ void network_read(struct job *j, char **operand, size_t n);
 void network_add(struct figures *f, const struct job *j, double params);
 /* Seconds of exchanges in a step, from these figures. */
 double network_step(const struct figures *f, const struct job *j);
-/* Add "working" and "sync.least" for steps of `work` seconds, waits left out. */
+/* Add "working" and "sync.least"; work: seconds of a step without its waits. */
 void network_working(struct figures *f, const struct job *j, double work);
 
 #endif
