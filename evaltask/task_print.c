@@ -66,10 +66,11 @@ add_subject(struct subject **s, size_t *n, struct subject one)
     (*s)[(*n)++] = one;
 }
 
-/* Make an array of *n subjects, which free_subjects frees: each task, with
- * --per-source followed by its groups if it has several; after the prompts of
- * one task, the best and the median of them; then, if there are several tasks,
- * the mean. */
+/* List the lines of the report, *n of them; free_subjects frees the list.  Each
+ * task has a line.  With --per-source a task of several sources has a line for
+ * each source below its own.  A group of tasks that are prompts of one ends
+ * with the lines "best" and "median".  If there are several tasks, the last
+ * line is their mean. */
 static struct subject *
 subjects(const struct task *t, const struct task_args *a, size_t *n)
 {

@@ -213,8 +213,8 @@ show_tokens(const struct many *r)
 }
 
 /*
- * show_tokens for --ask and --harder.  Each further line is taken to cost as
- * many tokens as those written so far, with what was dropped.
+ * As show_tokens, for --ask and --harder.  The estimate: each question still
+ * wanted costs as many tokens as one cost so far, dropped texts included.
  */
 static void
 show_draws(const struct many *r)

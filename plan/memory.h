@@ -15,8 +15,8 @@
 void predict_memory(struct figures *f, const struct job *j);
 
 /* The part of the model that a rank has.  Pipeline ranks divide the blocks by
- * stages, as model/stages.h does; tensor ranks divide parameters, and expert
- * ranks divide experts. */
+ * stages, as model/pass/stages.h does; tensor ranks divide parameters, and
+ * expert ranks divide experts. */
 struct slice {
     double blocks;  /* number of blocks that a pass goes through */
     double dense;   /* parameters of the rank's blocks besides experts */

@@ -53,8 +53,8 @@ void choice_write(const struct choice *c, struct buf *b);
  * BLOCK:GROUPS:CHANNELS, with semicolons between blocks. */
 void choice_write_word(const struct choice *c, struct buf *b);
 
-/* Return the member `origin` (model/origin.h) of the model that c makes of m;
- * the caller owns the reference. */
+/* Return the member `origin` (model/files/origin.h) of the model that c makes
+ * of m; the caller owns the reference. */
 json_t *choice_kept(const struct choice *c, const struct model *m);
 
 /* XXH3-64 of the text of the file: equal for equal choices. */

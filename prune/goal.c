@@ -1,23 +1,12 @@
 /* Goals of a search: see goal.h. */
 #include "goal.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static double
-parse_count(const char *option, const char *text)
-{
-    double v;
-
-    if (number_count(text, 1.0, 1e15, &v) < 0)
-        die(EX_USAGE, "--%s: '%s' is not a count, such as 84M", option, text);
-    return v;
-}
 
 /* Default of --multiple: 64, or for MLPs narrower than 2048 the largest power
  * of two up to 1/32 of the width. */
@@ -34,8 +23,8 @@ auto_multiple(const struct model *m)
 int
 goal_given(const struct goal_options *o)
 {
-    return o->params != NULL || !isnan(o->ratio) || o->blocks > 0 ||
-        o->width > 0 || o->flops != NULL || !isnan(o->latency) ||
+    return !isnan(o->params) || !isnan(o->ratio) || o->blocks > 0 ||
+        o->width > 0 || !isnan(o->flops) || !isnan(o->latency) ||
         o->memory != OPT_NONE;
 }
 
@@ -46,12 +35,12 @@ set_limits(struct cost *most, const struct goal_options *o,
     const double whole = (double)model_params(m);
 
     *most = (struct cost){ INFINITY, INFINITY, INFINITY, INFINITY };
-    if (o->params != NULL)
-        most->params = parse_count("params", o->params);
+    if (!isnan(o->params))
+        most->params = o->params;
     if (!isnan(o->ratio))
         most->params = fmin(most->params, floor(whole * (1.0 - o->ratio)));
-    if (o->flops != NULL)
-        most->flops = parse_count("flops", o->flops);
+    if (!isnan(o->flops))
+        most->flops = o->flops;
     if (o->memory != OPT_NONE)
         most->bytes = (double)o->memory;
     if (!isnan(o->latency))

@@ -15,19 +15,19 @@ struct goal {
 };
 
 struct goal_options {
-    const char *params, *flops;
-    double ratio, latency; /* NAN: not given; latency in ms */
-    size_t memory;         /* OPT_NONE: not given */
+    double params, flops, ratio, latency; /* NAN: not given; latency in ms */
+    size_t memory;                        /* OPT_NONE: not given */
     size_t blocks, width, multiple;
 };
-#define GOAL_NONE                                        \
-    {                                                    \
-        .ratio = NAN, .latency = NAN, .memory = OPT_NONE \
+#define GOAL_NONE                                                  \
+    {                                                              \
+        .params = NAN, .flops = NAN, .ratio = NAN, .latency = NAN, \
+        .memory = OPT_NONE                                         \
     }
 
 /* Options of `prune search` and `prune`; g: struct goal_options. */
 #define GOAL_OPTIONS(g)                                                     \
-    OPT_STR(0, "params", &(g).params, "count",                              \
+    OPT_COUNT(0, "params", &(g).params, 1, 1e15, "count",                   \
         "keep at most this many parameters, such as 84M (84 million)"),     \
         OPT_REAL(0, "ratio", &(g).ratio, 0, 1, "share",                     \
             "remove at least this share of the parameters, such as 0.375"), \
@@ -41,8 +41,7 @@ struct goal_options {
 
 /* Was any goal given? */
 int goal_given(const struct goal_options *o);
-/* Set g.  Dies (EX_USAGE): a text is no count, or m has fewer blocks or
- * channels than the goal. */
+/* Set g.  Dies (EX_USAGE) if m has fewer blocks or channels than the goal. */
 void goal_set(struct goal *g, const struct goal_options *o,
     const struct model *m, unsigned units, int ranked);
 

@@ -28,25 +28,24 @@ input_model(struct model *m, const char *path)
 void
 input_dense_model(struct model *m, const char *path)
 {
+    const char *has;
+
     input_model(m, path);
+    has = config_has_mla(&m->c) ? "latent attention"
+        : config_has_delta(&m->c)
+        ? "blocks with the gated delta rule (linear_attention)"
+        : NULL;
     if (config_is_mixture(&m->c))
         die(EX_INPUT,
             "%s: is a mixture of experts, of which only experts can "
             "be removed (prune experts); or distil it into a dense model "
             "(teacher -m %s | student -m SMALL)",
             path, sh_word(path));
-    if (config_has_mla(&m->c))
+    if (has != NULL)
         die(EX_INPUT,
-            "%s: has latent attention, which cannot be pruned: distil it into "
-            "a "
-            "dense model (teacher -m %s | student -m SMALL)",
-            path, sh_word(path));
-    if (config_has_delta(&m->c))
-        die(EX_INPUT,
-            "%s: has blocks with the gated delta rule (linear_attention), "
-            "which cannot be pruned: distil it into a dense model (teacher -m "
-            "%s | student -m SMALL)",
-            path, sh_word(path));
+            "%s: has %s, which cannot be pruned: distil it into a dense model "
+            "(teacher -m %s | student -m SMALL)",
+            path, has, sh_word(path));
 }
 
 void

@@ -25,7 +25,7 @@ static const struct opt options[] = { OPT_MODEL(&o.model, "the model to cut"),
     OPT_GROUP("goal (at least one)"), GOAL_OPTIONS(o.goal),
     OPT_SIZE(0, "memory", &o.goal.memory, 1, 1e15, "bytes",
         "keep at most this many bytes of weights of type --dtype"),
-    OPT_STR(0, "flops", &o.goal.flops, "count",
+    OPT_COUNT(0, "flops", &o.goal.flops, 1, 1e15, "count",
         "allow at most this many operations per token, such as 150M"),
     OPT_REAL(0, "latency", &o.goal.latency, 1e-6, 1e9, "ms",
         "allow at most this many milliseconds for a row of tokens, measured on "

@@ -4,7 +4,6 @@
 #include "watch.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/shared.h"
@@ -21,24 +20,14 @@
 
 /* The options; those that were not given are NULL, NAN or OPT_NONE. */
 struct asked {
-    const char *model, *out, *held_out, *into, *params;
-    double ratio, max_time;
+    const char *model, *out, *held_out, *into;
+    double params, ratio, max_time;
     size_t tokens, threads;
     int dry;
     char **text; /* NULL-terminated */
 };
 
 /* ---- arguments ---- */
-
-/* Check --params now; prune would refuse it much later. */
-static void
-check_params(const char *text)
-{
-    double count;
-
-    if (number_count(text, 1.0, 1e15, &count) < 0)
-        die(EX_USAGE, "--params: '%s' is not a count, such as 84M", text);
-}
 
 /* Refuse a path with a character that is special to make(1). */
 static void
@@ -117,8 +106,7 @@ teacher_name(const char *path)
 static void
 check_asked(const struct asked *a, const char *share)
 {
-    const int sizes =
-        !isnan(a->ratio) + (a->params != NULL) + (a->into != NULL);
+    const int sizes = !isnan(a->ratio) + !isnan(a->params) + (a->into != NULL);
 
     if (a->model == NULL)
         die(EX_USAGE, "-m names the teacher");
@@ -128,8 +116,6 @@ check_asked(const struct asked *a, const char *share)
         die(EX_USAGE,
             "--ratio, --params and --into each say what the student is: give "
             "one of them");
-    if (a->params != NULL)
-        check_params(a->params);
     if (a->tokens != OPT_NONE && a->max_time > 0.0)
         die(EX_USAGE,
             "--max-time and --tokens each say how long the run is: give one "
@@ -198,8 +184,8 @@ make_words(const struct asked *a, const char *share)
         v[n++] = xasprintf("HELD_OUT_TEXT=%s", a->held_out);
     if (!isnan(a->ratio))
         v[n++] = xasprintf("RATIO=%g", a->ratio);
-    if (a->params != NULL)
-        v[n++] = xasprintf("PARAMS=%s", a->params);
+    if (!isnan(a->params))
+        v[n++] = xasprintf("PARAMS=%.0f", a->params);
     if (a->into != NULL)
         v[n++] = xasprintf("READY=%s", a->into);
     if (a->tokens != OPT_NONE)
@@ -291,7 +277,7 @@ read_asked(int argc, char **argv, struct asked *a)
         OPT_REAL(0, "ratio", &a->ratio, 0, 0.95, "share",
             "remove at least this share of the parameters, such as 0.375 "
             "(default: 0.25)"),
-        OPT_STR(0, "params", &a->params, "count",
+        OPT_COUNT(0, "params", &a->params, 1, 1e15, "count",
             "keep at most this many parameters, such as 84M (84 million)"),
         OPT_STR(0, "into", &a->into, "model",
             "distil into this model of the same tokenizer; nothing is cut"),
@@ -310,7 +296,7 @@ read_asked(int argc, char **argv, struct asked *a)
 int
 distil_main(int argc, char **argv)
 {
-    struct asked a = { .ratio = NAN, .tokens = OPT_NONE };
+    struct asked a = { .params = NAN, .ratio = NAN, .tokens = OPT_NONE };
     char *share, **words, *self = xstrdup(argv[0]);
     struct run run;
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Targets for the n tokens of the teacher's batch (model/head_top.h). */
+/* Targets for the n tokens of the teacher's batch (model/pass/head_top.h). */
 struct student_told {
     const uint32_t *ids;    /* [n,k] indices of pairs
                              * (student_tokenizer_shared), by falling

@@ -76,7 +76,8 @@ extern const char opt_absent[];
     {                                                       \
         OPT_K_REAL, c, n, (double *){ d }, a, h, l, u, NULL \
     }
-/* double *dst, a whole number; suffixes K M G T are powers of 1000 */
+/* double *dst, a count: suffixes K M G T are powers of 1000, and a fraction
+ * that is left is cut off */
 #define OPT_COUNT(c, n, d, l, u, a, h)                       \
     {                                                        \
         OPT_K_COUNT, c, n, (double *){ d }, a, h, l, u, NULL \

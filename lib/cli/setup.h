@@ -1,5 +1,5 @@
-/* Kernels, threads and models of a program that computes with models.  Every
- * function dies on errors. */
+/* What a program does before it computes: choose kernels, start threads, open
+ * models.  An error ends the program. */
 #ifndef CLI_SETUP_H
 #define CLI_SETUP_H
 
@@ -16,11 +16,12 @@ struct setup {
     int exact;   /* 1: no products in 8-bit integers */
 };
 
-/* compute_init: choose the kernels, and the type of products by --compute. */
+/* Choose the kernels, and the number type of matrix products: an index of
+ * compute_names. */
 void setup_kernels(int compute);
 /* Start threads, 0: all processors; the caller frees the pool. */
 struct pool *setup_pool(size_t threads);
-/* model_open_checked. */
+/* Open a model as model_open_checked does. */
 void setup_model(struct model *m, const char *path, const char *adapter);
 
 #endif

@@ -1,5 +1,5 @@
 /* Options that several programs have: the row of each, with its one sentence.
- * cli/opt.h has the OPT_ macros, model/compute.h has compute_names. */
+ * cli/opt.h has the OPT_ macros, model/pass/compute.h has compute_names. */
 #ifndef CLI_SHARED_H
 #define CLI_SHARED_H
 

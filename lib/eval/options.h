@@ -5,7 +5,7 @@
  *   struct opt_list models; const char *adapter, *base, *out, *resume;
  *   int format, per_source, compare, compute; size_t rows, threads;
  *
- * format/sheet.h has format_names, and model/compute.h has compute_names.
+ * format/sheet.h has format_names, and model/pass/compute.h has compute_names.
  */
 #ifndef EVAL_OPTIONS_H
 #define EVAL_OPTIONS_H

@@ -16,7 +16,7 @@ struct adamw_opt {
     double clip;       /* largest norm of the gradient; 0: no clipping */
     double limit;      /* a gradient of larger norm is not applied; 0: no
                         * limit */
-    double mask_decay; /* SR-STE (model/effective.h): mask_decay times each
+    double mask_decay; /* SR-STE (train/effective.h): mask_decay times each
                         * masked weight is added to its gradient */
     double average;    /* after an update the average m of a parameter p becomes
                         * average * m + (1 - average) * p (adamw_average);

@@ -1,8 +1,9 @@
-/* Runs rows through ranks that each have stages of a model (model/stages.h).
- * Rows are cut into pieces; a piece's output is sent to the rank of the next
- * stage, and its gradient comes back.  Each rank adds pieces in order, so
- * gradients have the same bits as in one process with all stages.  Every rank
- * calls the same functions in the same order, with the same rows. */
+/* Runs rows through ranks that each have stages of a model
+ * (model/pass/stages.h).  Rows are cut into pieces; a piece's output is sent to
+ * the rank of the next stage, and its gradient comes back.  Each rank adds
+ * pieces in order, so gradients have the same bits as in one process with all
+ * stages.  Every rank calls the same functions in the same order, with the same
+ * rows. */
 #ifndef TRAIN_PIPE_H
 #define TRAIN_PIPE_H
 

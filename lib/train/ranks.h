@@ -14,8 +14,8 @@
  * ranks once a step, as `wire` says.
  *
  * If each rank keeps only its part of the gradients (struct share,
- * model/tmodel.h), a group's gradients are summed over ranks as soon as a pass
- * has computed them, and all ranks make the same number of passes.  If
+ * model/pass/tmodel.h), a group's gradients are summed over ranks as soon as a
+ * pass has computed them, and all ranks make the same number of passes.  If
  * deterministic, gradients are summed once a message, and the copy for several
  * messages is not needed.
  *

@@ -4,7 +4,7 @@
  * the whole global batch):
  *   CE = 1/N sum nll      KL = 1/N sum T^2 KL(teacher || student; T)
  *   SquareHead = 1/L sum_l sum_r (n_r/N) |hs-ht|^2 / (|ht|^2 + 1e-6)
- *   Balance = sum_r (n_r/N) E sum_e f_re P_re  (model/balance.h)
+ *   Balance = sum_r (n_r/N) E sum_e f_re P_re  (model/pass/balance.h)
  *   loss = w_ce CE + w_kl KL + w_sh SquareHead + w_z 1/N sum lse^2 +
  *     w_balance Balance
  * SquareHead is over blocks l and rows r; n_r: scored positions of row r.  hs
@@ -121,7 +121,8 @@ void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
 /* The number of passes for `rows` rows. */
 size_t step_passes(const struct step *s, size_t rows);
 /* Make a pass without rows, for ranks that must act together: it adds nothing,
- * but fetches weights (model/fetch.h) and calls t->take (model/tmodel.h). */
+ * but fetches weights (model/files/fetch.h) and calls t->take
+ * (model/pass/tmodel.h). */
 void step_pass(struct step *s, const struct rows *r,
     const struct targets *targets);
 /* Results of bwd_rounding and bwd_grad_rounding. */

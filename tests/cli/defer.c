@@ -56,7 +56,8 @@ test_again(void)
 {
     prog_defer_stop(1);
     raise(SIGTERM);
-    for (unsigned left = 3; left > 0;) /* PATIENCE of prog.c, and a second */
+    /* prog.c ignores a second signal for 2 seconds (PATIENCE) */
+    for (unsigned left = 3; left > 0;)
         left = sleep(left);
     raise(SIGTERM);
     return stop_asked == SIGTERM;

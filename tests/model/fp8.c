@@ -53,8 +53,8 @@ open_case(struct model *m, const char *name)
     free(file);
 }
 
-/* The largest distance of the logits of rows from transformers', over the
- * largest one. */
+/* Compare the logits of a batch with those of transformers.  Returns the
+ * largest difference, divided by the largest logit. */
 static double
 rows_off(const struct model *m)
 {

@@ -37,7 +37,7 @@ refused 'a student of two sizes' '--ratio, --params and --into' -m "$gguf" \
 refused 'a run of two lengths' '--max-time and --tokens' -m "$gguf" \
     --max-time 1h --tokens 1K mine
 refused 'a ratio above 0.95' 'ratio' -m "$gguf" --ratio 1.5 mine
-refused 'a count that is none' 'many. is not a count' -m "$gguf" --params many mine
+refused 'a count that is none' 'many. is not a number' -m "$gguf" --params many mine
 mkdir 'a b'
 refused 'a text with a space in its path' "a b: .* character ' '.* link" \
     -m "$gguf" 'a b'
@@ -118,7 +118,7 @@ other() { # other WHAT PATTERN ARGUMENT ...: refused, and changes nothing
     find $o/full -type f -exec cksum {} + | sort >after
     same "nothing is changed by $what" before after
 }
-other 'another size' 'made with PARAMS=30K, not PARAMS=29K' --params 29K \
+other 'another size' 'made with PARAMS=30000, not PARAMS=29000' --params 29K \
     --tokens 400 mine
 other 'another text' 'made with TEXT=mine, not TEXT=mine other' --params 30K \
     --tokens 400 mine other

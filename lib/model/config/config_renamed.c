@@ -217,8 +217,8 @@ has_theta(const json_t *j)
         js_get(j, "rope_scaling.rope_theta");
 }
 
-/* Set missing keys of j to their values in `text`, an object.  The id of a
- * token outside the vocabulary is none. */
+/* Set the keys that j lacks to the values in `text`, a JSON object.  A token id
+ * that is not below vocab_size becomes null: the model has no such token. */
 static void
 fill_from(json_t *j, const char *text)
 {

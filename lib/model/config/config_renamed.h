@@ -23,7 +23,7 @@ struct renamed {
     int sees;   /* the whole model sees images; this is its part for text */
 };
 
-/* NULL: it is none of these types. */
+/* The row of a model_type; NULL: the table has none. */
 const struct renamed *renamed_named(const char *type);
 /* All types' names, for messages: "ernie4_5, youtu". */
 const char *renamed_names(void);

@@ -36,15 +36,14 @@ enum {
     FAMILY_DEEPSEEK_V3 = 1 << 23
 };
 
-/* The rule by which blocks attend within the window of config.json.  LISTED:
- * all but those that layer_types names.  EVERY: all but every n-th, n being
- * `every` of the family. */
+/* Which blocks attend only to the last sliding_window tokens: those that
+ * layer_types calls sliding_attention or, without that key, as below. */
 enum windows {
-    WINDOW_NEVER,
-    WINDOW_ALL,
-    WINDOW_LISTED,
-    WINDOW_BY_LAYER,
-    WINDOW_EVERY
+    WINDOW_NEVER,    /* none */
+    WINDOW_ALL,      /* all; layer_types may not except a block */
+    WINDOW_LISTED,   /* all */
+    WINDOW_BY_LAYER, /* those from max_window_layers on */
+    WINDOW_EVERY     /* all but every n-th, n being `every` of the family */
 };
 
 struct family {

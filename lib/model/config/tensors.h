@@ -7,13 +7,17 @@
 /* The tensors of a block, in this order everywhere.  Most families have the
  * first nine; OLMo 2 and 3 have no W_NORM1 and W_NORM2, and DeepSeek has no W_K
  * and W_V.  Some have biases of Q, K and V, norms of Q and K, or norms of the
- * outputs of attention and MLP.  A block with experts has a router and the
- * experts' matrices, one expert after another; gate, up and down are then a
- * shared expert's, which may have a gate.  gpt-oss has a bias of each product
- * (those of experts have a row for each expert), and a sink for each query
- * head.  A block with the gated delta rule (delta.h) has W_DELTA_... in place
- * of attention.  With latent attention (mla.h), W_MLA_... give Q, K and V; W_Q
- * is there if queries have no latent. */
+ * outputs of attention and MLP.
+ *
+ * In a block with experts W_ROUTER scores them, and each of W_EXPERT_GATE, _UP
+ * and _DOWN holds the matrices of all experts, in the order of their numbers.
+ * W_GATE, W_UP and W_DOWN then belong to the shared expert, if there is one;
+ * W_SHARED_GATE scales its output.  gpt-oss has a bias for each product (a row
+ * for each expert) and a sink for each query head.
+ *
+ * W_DELTA_... are the gated delta rule's (delta.h), whose blocks have no
+ * attention.  W_MLA_... are latent attention's (mla.h), in place of W_K and
+ * W_V; W_Q is there only if queries have no latent. */
 enum {
     W_NORM1,
     W_Q,

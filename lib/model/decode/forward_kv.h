@@ -18,9 +18,10 @@
  * The bits of a token's final state and logits depend on the tokens of its text
  * up to it and on nothing else: not on the calls that fed them, other texts,
  * shared pages, pages' places, or threads.  They are the bits of fwd_states
- * (model/forward.h) and fwd_head (model/head.h) of the whole text as one row.
- * Where angles of RoPE depend on the length of a text, the bits depend on
- * kv_more.length too: they are the bits of fwd_states for a row of that length.
+ * (model/pass/forward.h) and fwd_head (model/pass/head.h) of the whole text as
+ * one row.  Where angles of RoPE depend on the length of a text, the bits
+ * depend on kv_more.length too: they are the bits of fwd_states for a row of
+ * that length.
  *
  * A model with the gated delta rule has a state for each text too (delta_kv.h),
  * beside the pages.  Its texts cannot share pages.
@@ -71,9 +72,9 @@ struct kv_more {
     int logits;    /* 1: the logits after the last of them are wanted */
     float *states; /* [n,d] out: final states of these n tokens (for
                     * head_score, head_top_rows); NULL: not wanted */
-    /* Used where angles depend on the length of a text (model/angles.h): the
-     * first `length` tokens of the text have the angles of a text of `length`
-     * tokens; token i from there on has the angles of a text of i + 1
+    /* Used where angles depend on the length of a text (model/pass/angles.h):
+     * the first `length` tokens of the text have the angles of a text of
+     * `length` tokens; token i from there on has the angles of a text of i + 1
      * tokens. */
     size_t length;
 };

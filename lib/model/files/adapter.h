@@ -69,9 +69,10 @@ struct adapter_opt {
 
 /* Make an adapter for m, to train it, and attach it.  As in PEFT, the numbers
  * of A are uniform in +-1/sqrt(in) (by the seed), B is zero, and DoRA's
- * magnitudes are the lengths of W's rows, which the pool computes.  -1
- * (EX_USAGE) and *e: a target is no matrix of m's blocks, or adapter_fits or
- * adapter_trains refuses m. */
+ * magnitudes are the lengths of W's rows, which the pool computes.
+ *
+ * Returns -1 with EX_USAGE and *e if a name in `targets` is not that of a
+ * matrix in m's blocks, or if adapter_fits or adapter_trains refuses m. */
 int adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
     struct pool *pool, struct err *e);
 /* Is matrix k of blocks among `targets`: "all-linear", or a list of names such

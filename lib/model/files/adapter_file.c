@@ -276,8 +276,9 @@ module_scale(const struct reading *r, const char *module, size_t rank)
             : alpha / (double)rank);
 }
 
-/* Set *before to the number of rows before those of matrix k of block i in the
- * stored tensor that has it, *all to that of all its rows. */
+/* A fused family stores several matrices as one tensor.  Set *all to the rows
+ * of the stored tensor that contains matrix k of block i, and *before to how
+ * many of them come before the first row of k. */
 static void
 stored_rows_of(const struct model *m, size_t i, size_t k, size_t *before,
     size_t *all)

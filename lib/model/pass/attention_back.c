@@ -109,7 +109,8 @@ head_norms(struct run *u, const struct run_row *r, float *dq)
     size_t len;
 
     memcpy(g->dheads + r->at * n * D, dq, n * D * sizeof *dq);
-    for (size_t h = 0; h < n; h += len) { /* len heads have one norm */
+    /* one norm for each head or, with whole_norms, for all heads of Q or K */
+    for (size_t h = 0; h < n; h += len) {
         len = !whole ? 1 : h < u->H ? u->H : u->KV;
         g->rstd_heads[r->tok * n + h] =
             kern.rmsnorm_bwd(dq + h * D, dq + h * D, raw + h * D,

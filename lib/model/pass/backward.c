@@ -19,10 +19,9 @@ enum { ROUNDED = 10, KEPT = 12, HALF_TASK = 1 << 16, WIDE = 1024 };
 /* Activations kept from a forward pass over blocks from..to-1. */
 struct lane {
     size_t from, to;
-    float **hidden;    /* [L+1] inputs of blocks; [to]: the last one's
-                              * output */
-    struct acts *kept; /* [L] each block's activations; unless `how` is 0,
-                              * all blocks use one set of buffers */
+    float **hidden;    /* [L+1] inputs of blocks; [to]: the last one's output */
+    struct acts *kept; /* [L] each block's activations; unless `how` is 0, all
+                        * blocks use one set of buffers */
     uint16_t *(*half)[ROUNDED]; /* [L] each block's arrays as bf16 */
 };
 

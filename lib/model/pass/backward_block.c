@@ -110,19 +110,11 @@ void
 stage_back(struct run *u, const struct branch *in, const struct product *p,
     size_t n, const char *name)
 {
-    struct stage *s = stage_add(u, in, name);
+    struct stage *s = stage_matrices(u, in, p, n, low_products_back, name);
 
     s->part = multiply_tile_back;
-    s->n = n;
-    for (size_t i = 0; i < n; i++) {
-        const struct weight *w = &u->b->w[p[i].k];
-
-        s->p[i] = p[i];
-        s->flop += 2 * w->rows * w->cols;
-        if (w->low != NULL)
-            s->low = low_products_back;
+    for (size_t i = 0; i < n; i++)
         sum_matrix(u, p[i].k, p[i].y, p[i].ldy, p[i].x);
-    }
     for (size_t i = 0; i < n; i += sum_of(p + i, n - i))
         s->parts += sum_parts(u, p + i, sum_of(p + i, n - i));
 }

@@ -21,7 +21,7 @@ struct experts {
     size_t d, I, tokens; /* tokens: the most that a call may have */
     float *x;            /* [tokens,d] inputs */
     float *z;            /* [tokens,E] logits of the router */
-    uint32_t *id;        /* [tokens,k] chosen experts */
+    uint32_t *id;        /* [tokens,k] the k experts of each token, by number */
     float *w;            /* [tokens,k] their weights */
     uint32_t *pair;      /* [tokens,k] each pair's place in the sorted order */
     uint32_t *token;     /* [tokens*k] token of each pair */
@@ -68,8 +68,9 @@ struct expert_job {
     size_t n;
     size_t N, K;       /* columns and depth of the product under way */
     const float *from; /* [pairs,K] its inputs, to be rounded */
-    int back;          /* 1: a.route has the tokens' logits; going forward it
-                        * gets them, unless it is NULL */
+    int back;          /* 0: forward; the router's logits are computed, and
+                        * copied to a.route unless that is NULL.  1: backward;
+                        * they are read from a.route */
     /* backward: whole sequences, of which x->seq has the first tokens; dp
      * [nseq,E]: a further gradient at the router's scores of each token of a
      * sequence; NULL: none */

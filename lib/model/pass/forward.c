@@ -107,8 +107,8 @@ branch_norm(struct run *u, const struct run_row *r)
         memcpy(xn, x, d * sizeof *xn);
 }
 
-/* y = x + the part's output, with a bias, a norm and a factor if the family has
- * them. */
+/* y = x + by * norm(output + bias); bias, norm and factor only where the family
+ * has them. */
 static void
 branch_sum(struct run *u, const struct run_row *r)
 {

@@ -57,9 +57,9 @@ size_t part_count(size_t N, size_t K);
  * may share).  Each token also attends to the nstem tokens of its row from
  * index stem on, all of which come before its piece; positions count from the
  * stem's start.  nstem 0: no stem.  Where angles depend on the length of a text
- * (model/angles.h), a stem has the angles of its own length, and a piece has
- * the angles of the length of stem and piece together.  Both arrays are [B,T],
- * as in struct rows, and are not copied; NULL: no stems.
+ * (model/pass/angles.h), a stem has the angles of its own length, and a piece
+ * has the angles of the length of stem and piece together.  Both arrays are
+ * [B,T], as in struct rows, and are not copied; NULL: no stems.
  */
 void fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem);
 

@@ -99,8 +99,8 @@ run_stages(struct run *u)
     u->engine->stages(u);
 }
 
-struct stage *
-stage_add(struct run *u, const struct branch *in, const char *name)
+static struct stage *
+add_stage(struct run *u, const struct branch *in, const char *name)
 {
     struct stage *s = &u->stage[u->nstage++];
 
@@ -129,7 +129,7 @@ stage_rows(struct run *u, const struct branch *in,
     void (*row)(struct run *u, const struct run_row *r), const char *name,
     size_t floats)
 {
-    struct stage *s = stage_add(u, in, name);
+    struct stage *s = add_stage(u, in, name);
 
     s->row = row;
     s->part = chunk_of_rows;
@@ -181,22 +181,35 @@ low_products(struct run *u, const struct stage *s, const struct run_spot *at)
 }
 
 struct stage *
-stage_products(struct run *u, const struct branch *in, const struct product *p,
-    size_t n, const char *name)
+stage_matrices(struct run *u, const struct branch *in, const struct product *p,
+    size_t n,
+    void (
+        *low)(struct run *u, const struct stage *s, const struct run_spot *at),
+    const char *name)
 {
-    struct stage *s = stage_add(u, in, name);
+    struct stage *s = add_stage(u, in, name);
 
-    s->part = multiply_tile;
     s->n = n;
     for (size_t i = 0; i < n; i++) {
         const struct weight *w = &u->b->w[p[i].k];
 
         s->p[i] = p[i];
-        s->parts += nt_parts(w);
         s->flop += 2 * w->rows * w->cols;
         if (w->low != NULL)
-            s->low = low_products;
+            s->low = low;
     }
+    return s;
+}
+
+struct stage *
+stage_products(struct run *u, const struct branch *in, const struct product *p,
+    size_t n, const char *name)
+{
+    struct stage *s = stage_matrices(u, in, p, n, low_products, name);
+
+    s->part = multiply_tile;
+    for (size_t i = 0; i < n; i++)
+        s->parts += nt_parts(&u->b->w[p[i].k]);
     return s;
 }
 

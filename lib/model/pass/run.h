@@ -184,14 +184,20 @@ void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r,
     const struct engine *engine);
 void run_streams(struct run *u, const float *x, float *y);
 
-/* Add a stage.  stage_rows: `row` for each row.  stage_products: n products. */
+/* Add a stage to the list: stage_rows one that calls `row` for each row,
+ * stage_products one that computes n products. */
 struct stage *stage_rows(struct run *u, const struct branch *in,
     void (*row)(struct run *u, const struct run_row *r), const char *name,
     size_t floats);
 struct stage *stage_products(struct run *u, const struct branch *in,
     const struct product *p, size_t n, const char *name);
-/* An empty stage to be filled in. */
-struct stage *stage_add(struct run *u, const struct branch *in,
+/* A stage of n products without its `part`, which the caller sets:
+ * stage_products forward, stage_back backward.  low: the stage's `low` if a
+ * matrix has an adapter. */
+struct stage *stage_matrices(struct run *u, const struct branch *in,
+    const struct product *p, size_t n,
+    void (
+        *low)(struct run *u, const struct stage *s, const struct run_spot *at),
     const char *name);
 void run_stages(struct run *u);
 /* Set p to the products of n matrices, from `first` on, of one x, whose results
