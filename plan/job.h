@@ -84,10 +84,9 @@ void job_init(struct job *j);
  * none can be kept.  The caller frees it. */
 char *machine_kept(void);
 /* Set the figures and tables of j->m from a shipped machine, the kept file
- * (name "this") or another file, whose
- * figures are [number, "source"].  Optional figures and tables keep their
- * values if the file does not have them.  Dies if a figure that is not optional
- * is missing, if a figure is unknown, or if one has no source. */
+ * (name "this") or another file, whose figures are [number, "source"].
+ * Optional figures and tables that the file does not have keep their values.
+ * Dies if another figure is missing, is unknown, or has no source. */
 void machine_open(struct job *j, const char *name);
 /* Find a key by name; NULL: there is none. */
 const struct key *job_key(const char *name);

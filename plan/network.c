@@ -26,10 +26,8 @@ network_read(struct job *j, char **operand, size_t n)
 
     job_init(j);
     j->grad_bytes = 4.0;
-    j->m.devices = 1.0;
-    j->m.net_eff = 0.6; /* that of plan/machines/office.json */
-    j->m.link_gbs = 1e6;
-    j->m.link_eff = 1.0;
+    machine_open(j, "office"); /* for net_eff and net_us; one rank a node */
+    j->m.net_gbs = 0.0;
     ranges_read(&r, operand, n);
     for (size_t i = 0; i < n; i++)
         if (!is_network_key(r.v[i].key->name) || r.v[i].n != 1)
@@ -53,8 +51,7 @@ network_add(struct figures *f, const struct job *j, double params)
 {
     if (!(j->nodes > 1.0))
         return;
-    figure_add(f, "exchange.bytes",
-        job_exchanged(j) * params * (j->nodes - 1.0) / j->nodes);
+    figure_add(f, "exchange.bytes", exchange_bytes(j, params));
     figure_add(f, "exchange.time", exchange_time(j, params));
 }
 

@@ -70,12 +70,11 @@ add_rates(struct figures *f, const struct job *j)
 static void
 add_exchange(struct figures *f, const struct job *j)
 {
-    const double params = shape_params(&j->student), ranks = job_world(j);
+    const double params = shape_params(&j->student);
     const double e = exchange_time(j, params);
     const double work = figure_of(f, "step") - figure_of(f, "step.reduce");
 
-    figure_add(f, "exchange.bytes",
-        job_exchanged(j) * params * (ranks - 1.0) / ranks);
+    figure_add(f, "exchange.bytes", exchange_bytes(j, params));
     figure_add(f, "exchange.time", e);
     figure_add(f, "working", 1.0 - figure_of(f, "exposed"));
     figure_add(f, "sync.least", sync_least(e, work));

@@ -492,6 +492,14 @@ copies_time(const struct job *j, const struct slice *s)
 }
 
 double
+exchange_bytes(const struct job *j, double params)
+{
+    const double ranks = job_world(j);
+
+    return job_exchanged(j) * params * (ranks - 1.0) / ranks;
+}
+
+double
 exchange_time(const struct job *j, double params)
 {
     const struct ring all = { job_world(j), j->m.devices, 0.0 };

@@ -8,8 +8,9 @@
 /* Add the figures "step.*" and their sum "step", seconds; and "bubble". */
 void predict_time(struct figures *f, const struct job *j);
 
-/* Seconds in which all ranks exchange gradients or, with sync, weights of so
- * many parameters. */
+/* An exchange of gradients or, with sync, of weights between all ranks, of a
+ * model of `params` parameters: the bytes that a rank sends, and seconds. */
+double exchange_bytes(const struct job *j, double params);
 double exchange_time(const struct job *j, double params);
 /* The smallest sync with which ranks work 90 % of the time: with c seconds of
  * work in a step and e of an exchange every H steps, c / (c + e / H) of it is
