@@ -75,6 +75,7 @@ uint32_t queue_other(const struct tokenizer *t, struct merge_job *j,
 void queue_ref(const struct tokenizer *t, struct queue *q);
 void queue_avx2(const struct tokenizer *t, struct queue *q);
 void queue_avx512(const struct tokenizer *t, struct queue *q);
+void queue_neon(const struct tokenizer *t, struct queue *q);
 
 /* Can the queue merge for this tokenizer? */
 static inline int

@@ -1,6 +1,6 @@
 /*
- * Merging of several pieces in turn.  Included by queue.c, queue_avx2.c and
- * queue_avx512.c, which define two functions:
+ * Merging of several pieces in turn.  Included by queue.c, queue_avx2.c,
+ * queue_avx512.c and queue_neon.c, which define two functions:
  * smallest: the least of 8*n keys.
  * line_find: looks for a pair in a line of the table.  Returns the rank and id
  * of the pair's merge, or UINT64_MAX: the pair is not there.

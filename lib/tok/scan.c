@@ -86,8 +86,9 @@ scan_choose(const char *name, struct err *e)
 #if defined(__x86_64__)
         [CPU_AVX2] = { "avx2", scan_avx2, queue_avx2, valid_avx2 },
         [CPU_AVX512] = { "avx512", scan_avx512, queue_avx512, valid_avx512 },
+#elif defined(__aarch64__)
+        [CPU_NEON] = { "neon", scan_neon, queue_neon, valid_neon },
 #endif
-        [CPU_NEON] = { "neon", scan_ref, queue_ref, NULL }
     };
     enum cpu_code code;
     const char *why = cpu_choose(name, &code);

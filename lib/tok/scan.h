@@ -77,9 +77,12 @@ void scan_avx2(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
     uint64_t *carry);
 void scan_avx512(struct scan *s, size_t at, size_t blocks,
     const unsigned char *p, uint64_t *carry);
+void scan_neon(struct scan *s, size_t at, size_t blocks, const unsigned char *p,
+    uint64_t *carry);
 
 size_t valid_avx2(const unsigned char *p, size_t n);
 size_t valid_avx512(const unsigned char *p, size_t n);
+size_t valid_neon(const unsigned char *p, size_t n);
 
 /* Classify a stretch of the text p .. end; split is not SPLIT_NONE. */
 void scan_begin(struct scan *s, const struct tok_code *code, enum split split,

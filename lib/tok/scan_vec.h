@@ -1,6 +1,7 @@
-/* Finds the character class of each of 64 bytes at once.  scan_avx2.c and
- * scan_avx512.c include this file and define SCAN_NAME, VALID_NAME, vec (64
- * bytes) and vec_load, and two functions that return a mask of 64 bits:
+/* Finds the character class of each of 64 bytes at once.  scan_avx2.c,
+ * scan_avx512.c and scan_neon.c include this file and define SCAN_NAME,
+ * VALID_NAME, vec (64 bytes) and vec_load, and two functions that return a mask
+ * of 64 bits:
  *   vec_eq(v, c)           bit i: byte i of v is c
  *   vec_le(v, from, most)  bit i: byte i of v is one of from..from+most */
 
