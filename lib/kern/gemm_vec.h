@@ -144,7 +144,7 @@ tile(const struct strip *t, struct lines_ahead *ahead, const float *restrict a,
                 y[v] = v_load(b + v * VW);
             UNROLL
             for (int i = 0; i < MR; i++) {
-                const vf x = v_set1(a[(size_t)i * ai]);
+                const vf x = v_set1(v_number(a, i, ai));
 
                 UNROLL
                 for (int v = 0; v < nv; v++)

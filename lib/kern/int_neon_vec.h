@@ -100,36 +100,40 @@ i_narrow(signed char *p, vi a)
         vqmovn_s16(vcombine_s16(vqmovn_s32(a.val[0]), vqmovn_s32(a.val[1]))));
 }
 
-/* Add to each lane of sum the products of four codes with four numbers of x.
- * Two products of signed bytes, of which those of x are above -128, have room
- * in 16 bits. */
-static inline int32x4_t
-q_quad(int32x4_t sum, int32x4_t q, int32x4_t x)
-{
+/* Add to each lane of sum the products of four codes with the four numbers in
+ * lane i of x.  Two products of signed bytes, of which those of x are above
+ * -128, have room in 16 bits. */
 #if defined(__ARM_FEATURE_DOTPROD)
-    return vdotq_s32(sum, Q_BYTES(q), Q_BYTES(x));
+#define q_quad(sum, q, x, i) vdotq_laneq_s32(sum, Q_BYTES(q), Q_BYTES(x), i)
 #else
+static inline int32x4_t
+q_quad(int32x4_t sum, int32x4_t q, int32x4_t x, int i)
+{
+    const int32x4_t a = vdupq_n_s32(x[i]);
     const int16x8_t low =
-        vmull_s8(vget_low_s8(Q_BYTES(q)), vget_low_s8(Q_BYTES(x)));
-    const int16x8_t high = vmull_high_s8(Q_BYTES(q), Q_BYTES(x));
+        vmull_s8(vget_low_s8(Q_BYTES(q)), vget_low_s8(Q_BYTES(a)));
+    const int16x8_t high = vmull_high_s8(Q_BYTES(q), Q_BYTES(a));
 
     return vpadalq_s16(sum, vpaddq_s16(low, high));
-#endif
 }
-/* Add the products of n quads of codes with 4 n numbers of x to sum. */
+#endif
+#define Q_QUADS(half)                                               \
+    sum.val[half] = q_quad(sum.val[half], q[i].val[half], a, 0);     \
+    sum.val[half] = q_quad(sum.val[half], q[i + 1].val[half], a, 1); \
+    sum.val[half] = q_quad(sum.val[half], q[i + 2].val[half], a, 2); \
+    sum.val[half] = q_quad(sum.val[half], q[i + 3].val[half], a, 3)
+/* Add the products of n quads of codes, a multiple of 4, with 4 n numbers of x
+ * to sum. */
 static inline __attribute__((always_inline)) vi
 sum_quads(int range, const vi *q, int n, const signed char *x, vi sum)
 {
     (void)range;
     UNROLL
-    for (int i = 0; i < n; i++) {
-        int32_t four;
-        int32x4_t a;
+    for (int i = 0; i < n; i += 4) {
+        const int32x4_t a = vreinterpretq_s32_s8(vld1q_s8(x + 4 * i));
 
-        memcpy(&four, x + 4 * i, sizeof four);
-        a = vdupq_n_s32(four);
-        sum.val[0] = q_quad(sum.val[0], q[i].val[0], a);
-        sum.val[1] = q_quad(sum.val[1], q[i].val[1], a);
+        Q_QUADS(0);
+        Q_QUADS(1);
     }
     return sum;
 }

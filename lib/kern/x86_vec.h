@@ -3,6 +3,9 @@
 
 #define v_half(h) _cvtsh_ss(h) /* half precision to single */
 
+/* Number i of those that lie `step` floats apart, to be broadcast. */
+#define v_number(p, i, step) (p)[(size_t)(i) * (step)]
+
 /* For gemm_bf16_vec.h: results too small for normal numbers become 0, until
  * v_set_mode restores what this returned. */
 static inline unsigned
