@@ -19,6 +19,12 @@ sed -n 's/.*is not supported (\([^;]*\); read as .*)$/\1/p' err | sed 's/, /\n/g
 cut -f1 lines.tsv | sort >counted
 ok 'the lines of all families that load are counted' cmp known counted
 
+"$top/scripts/families-table" "$top" >table.md
+ok 'docs/families.md is what scripts/families-table writes' \
+    cmp table.md "$top/docs/families.md"
+status 1 'no family is without numbers of transformers' \
+    grep -E '^[|] [a-z0-9_]+ [|] [a-z0-9_ ]*[|] [|]' table.md
+
 # a copy in which one family has more
 mkdir -p copy/lib
 cp -R "$top"/lib/model copy/lib
