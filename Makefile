@@ -128,6 +128,7 @@ AVX512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
 %_amx.o:    ISA = $(AVX512) -mavx512bf16 -mamx-tile -mamx-bf16
 else ifneq ($(filter aarch64%,$(MACHINE)),)
 %_dotprod.o: ISA = -march=armv8.2-a+dotprod
+%_bfmmla.o: ISA = -march=armv8.2-a+bf16
 endif
 # The kernels are written for -O3; a user's -O0 still wins for debugging.
 $(BUILD)/lib/kern/%.o: LAST = $(if $(findstring -O0,$(CFLAGS)),,-O3 \

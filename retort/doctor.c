@@ -132,6 +132,7 @@ add_kernels(struct buf *b)
             : cpu_dotprod() ? "SDOT"
                             : "without an instruction for dot products",
         cpu_amx()              ? "AMX"
+            : cpu_bfmmla()     ? "BFMMLA"
             : cpu_avx512bf16() ? "AVX512-BF16"
                                : "by multiply-adds, no faster than fp32");
     add_line(b, "kernels", text);

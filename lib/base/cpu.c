@@ -69,6 +69,16 @@ cpu_dotprod(void)
 }
 
 int
+cpu_bfmmla(void)
+{
+#if defined(__aarch64__)
+    return (getauxval(AT_HWCAP2) & HWCAP2_BF16) != 0;
+#else
+    return 0;
+#endif
+}
+
+int
 cpu_avx512bf16(void)
 {
 #if defined(__x86_64__)

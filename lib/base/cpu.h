@@ -20,6 +20,8 @@ const char *cpu_name(enum cpu_code code);
 
 /* Does this processor have SDOT (64-bit Arm)? */
 int cpu_dotprod(void);
+/* Does this processor have BFMMLA (64-bit Arm)? */
+int cpu_bfmmla(void);
 /* Does this processor have AVX512-BF16? */
 int cpu_avx512bf16(void);
 /* Does this processor have AVX-512 VNNI? */

@@ -1,8 +1,8 @@
 /*
  * Processors' bfloat16 instructions in plain C, for the plain version of
- * products and for tests.  They round to nearest even, take denormal numbers as
- * zero, and return zero in place of a denormal result, whatever the
- * floating-point environment.
+ * products and for tests.  They take denormal numbers as zero, return zero in
+ * place of a denormal result and round to nearest even, if nothing else is
+ * said, whatever the floating-point environment.
  */
 #ifndef KERN_BF16_H
 #define KERN_BF16_H
@@ -17,5 +17,11 @@ float bf16_vdp(float c, const float a[2], const float b[2]);
  * the sums of the products of even and of odd index, each from zero, in rising
  * order, by fused multiply-adds. */
 float bf16_tdp(float c, const float a[32], const float b[32]);
+
+/* An element of BFMMLA, which sums two pairs of products one after the other: c
+ * + (a[0] b[0] + a[1] b[1]), then + (a[2] b[2] + a[3] b[3]).  Each product and
+ * each sum is rounded to odd (Arm Architecture Reference Manual for A-profile,
+ * BFMatMulAdd). */
+float bf16_mmla(float c, const float a[4], const float b[4]);
 
 #endif

@@ -2,13 +2,13 @@
  * Products of numbers rounded to bfloat16, summed in fp32.  This file has the
  * order of additions, which every version follows, and the code that the fast
  * ones share: AMX (gemm_amx.c), AVX512-BF16 (gemm_avx512bf16.c), and fused
- * multiply-adds with the bits of AVX512-BF16 (gemm_bf16_vec.h).
- * gemm_bf16_ref.c is the plain version.  Only for lib/kern.
+ * multiply-adds with the bits of AVX512-BF16 (gemm_bf16_vec.h), BFMMLA
+ * (gemm_bfmmla.c).  gemm_bf16_ref.c is the plain version.  Only for lib/kern.
  *
  * Both factors are rounded when copied into panels.  A product is cut along k
  * into parts of GEMM_DEEP, and each part into blocks of equal length, a
  * multiple of BF16_CHUNK.  The last block may be shorter; its last chunk is
- * padded with zeros.  Each element of c is by AVX512-BF16
+ * padded with zeros.  Each element of c is by AVX512-BF16 and by BFMMLA
  *   c = or += sum of block 0 by the instruction's dot products, from zero
  *   c += sum of block 1 ...
  * and by AMX, whose bits do not depend on blocks,
@@ -59,7 +59,7 @@ struct bf16_set {
     void (*multiply)(const struct bf16_strip *s);
 };
 extern const struct bf16_set bf16_amx, bf16_avx512, bf16_fma512, bf16_fma256,
-    bf16_fma_neon;
+    bf16_fma_neon, bf16_bfmmla;
 
 /* dots_bf16 of struct kern, with the bits of bf16_avx512. */
 void dots_bf16_avx512(size_t m, size_t n, size_t k, const float *x,
@@ -71,12 +71,12 @@ void gemm_bf16(struct kern *k, const struct bf16_set *set);
 void gemm_bf16_ref(struct kern *k, enum kern_bf16 result);
 
 /* The length of the blocks that `deep` <= GEMM_DEEP elements are cut into.  AMX
- * has longer blocks: its panels have two elements a word, and memory is read in
- * longer stretches. */
+ * and BFMMLA have longer blocks: their panels have two elements a word, and
+ * memory is read in longer stretches. */
 static inline size_t
 bf16_block(enum kern_bf16 result, size_t deep)
 {
-    const size_t most = result == KERN_BF16_AMX ? 2 * BF16_WORDS : BF16_WORDS;
+    const size_t most = result == KERN_BF16_AVX512 ? BF16_WORDS : 2 * BF16_WORDS;
     const size_t n = (deep + most - 1) / most;
 
     return ((deep + n - 1) / n + BF16_CHUNK - 1) / BF16_CHUNK * BF16_CHUNK;

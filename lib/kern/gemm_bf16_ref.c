@@ -1,8 +1,8 @@
 /*
  * Products in bfloat16 in plain C: the definition, bit by bit, of the results
- * of the dot-product instructions of AVX512-BF16 and AMX.  The arithmetic of
- * one instruction was derived from results of processors
- * (tests/golden/kern/bf16.safetensors); blocks are cut as gemm_bf16.h says.
+ * of the dot-product instructions of AVX512-BF16, AMX and BFMMLA.  The arithmetic of
+ * one instruction was derived from results of processors, of BFMMLA from Arm's
+ * manual (tests/golden/kern/bf16.safetensors has results of all); blocks are cut as gemm_bf16.h says.
  */
 #include "kern/bf16.h"
 #include "kern/gemm_bf16.h"
@@ -71,12 +71,63 @@ bf16_tdp(float c, const float a[BF16_CHUNK], const float b[BF16_CHUNK])
     return flush_denormal(flush_denormal(c) + flush_denormal(even + odd));
 }
 
+/* high + low, |low| no more than half a unit of the last place of high, rounded
+ * to odd: a number between two floats gets the one whose last bit is set. */
+static float
+round_odd(double high, double low)
+{
+    const double big = fabs(high);
+    float r = (float)big;
+    uint32_t u;
+
+    if (isnan(high) || isinf(high))
+        return (float)high;
+    if (high < 0.0)
+        low = -low;
+    if ((double)r > big || ((double)r == big && low < 0.0))
+        r = nextafterf(r, 0.0f);
+    memcpy(&u, &r, sizeof u);
+    u |= (double)r != big || low != 0.0;
+    memcpy(&r, &u, sizeof r);
+    r = big >= 0x1p128 ? INFINITY : flush_denormal(r);
+    return copysignf(r, (float)high);
+}
+
+static float
+odd_add(double a, double b)
+{
+    const double s = a + b, t = s - a; /* Knuth's TwoSum */
+
+    return round_odd(s, isinf(s) ? 0.0 : (a - (s - t)) + (b - t));
+}
+
+float
+bf16_mmla(float c, const float a[4], const float b[4])
+{
+    float p[4];
+
+    for (size_t l = 0; l < 4; l++)
+        p[l] = round_odd((double)flush_denormal(a[l]) *
+                (double)flush_denormal(b[l]),
+            0.0);
+    c = odd_add(flush_denormal(c), odd_add(p[0], p[1]));
+    return odd_add(c, odd_add(p[2], p[3]));
+}
+
 /* s plus the products of a chunk of a block. */
 static float
 vdp_chunk(float s, const float *a, const float *b)
 {
     for (size_t l = 0; l < BF16_CHUNK; l += 2)
         s = bf16_vdp(s, a + l, b + l);
+    return s;
+}
+
+static float
+mmla_chunk(float s, const float *a, const float *b)
+{
+    for (size_t l = 0; l < BF16_CHUNK; l += 4)
+        s = bf16_mmla(s, a + l, b + l);
     return s;
 }
 
@@ -107,9 +158,9 @@ amx_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
     return s;
 }
 
-/* An element of c by AVX512-BF16, as amx_element. */
+/* An element of c by AVX512-BF16 or BFMMLA, as amx_element. */
 static float
-vdp_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
+block_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
     float c, int add)
 {
     for (size_t l0 = 0, n; l0 < k; l0 += n, add = 1) {
@@ -118,14 +169,15 @@ vdp_element(size_t k, const float *a, size_t ca, const float *b, size_t cb,
             k - (l0 - at) < GEMM_DEEP ? k - (l0 - at) : GEMM_DEEP;
         float s = 0.0f;
 
-        n = bf16_block(KERN_BF16_AVX512, deep);
+        n = bf16_block(set, deep);
         n = deep - at < n ? deep - at : n;
         for (size_t i = l0; i < l0 + n; i += BF16_CHUNK) {
             float x[BF16_CHUNK], y[BF16_CHUNK];
 
             round_chunk(a, ca, i, l0 + n, x);
             round_chunk(b, cb, i, l0 + n, y);
-            s = vdp_chunk(s, x, y);
+            s = set == KERN_BF16_BFMMLA ? mmla_chunk(s, x, y)
+                                        : vdp_chunk(s, x, y);
         }
         c = add ? c + s : s;
     }
@@ -137,7 +189,7 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
     float *c, size_t ldc)
 {
     float (*const element)(size_t, const float *, size_t, const float *, size_t,
-        float, int) = set == KERN_BF16_AMX ? amx_element : vdp_element;
+        float, int) = set == KERN_BF16_AMX ? amx_element : block_element;
 
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)

@@ -64,17 +64,19 @@ fastest(enum kern_bf16 result)
 #if defined(__x86_64__)
     const int wide = strcmp(single.name, "avx512") == 0;
 
-    if (result == KERN_BF16_AMX)
-        return wide && cpu_amx() ? &bf16_amx : NULL;
+    if (result != KERN_BF16_AVX512)
+        return result == KERN_BF16_AMX && wide && cpu_amx() ? &bf16_amx : NULL;
     if (wide && cpu_avx512bf16() && !__builtin_cpu_is("intel"))
         return &bf16_avx512;
     return wide                            ? &bf16_fma512
         : strcmp(single.name, "avx2") == 0 ? &bf16_fma256
                                            : NULL;
 #elif defined(__aarch64__)
-    return result == KERN_BF16_AVX512 && strcmp(single.name, "neon") == 0
-        ? &bf16_fma_neon
-        : NULL;
+    if (strcmp(single.name, "neon") != 0)
+        return NULL;
+    return result == KERN_BF16_AVX512               ? &bf16_fma_neon
+        : result == KERN_BF16_BFMMLA && cpu_bfmmla() ? &bf16_bfmmla
+                                                     : NULL;
 #else
     (void)result;
     return NULL;
@@ -105,7 +107,7 @@ dots_by_gemm(size_t m, size_t n, size_t k, const float *x, const float *w,
 void
 kern_compute(const char *name)
 {
-    static const char *const names[] = { "avx512bf16", "amx" };
+    static const char *const names[] = { "avx512bf16", "amx", "bfmmla" };
     static char whole[32];
     enum kern_bf16 result = KERN_BF16_AVX512;
     const struct bf16_set *set;
@@ -114,9 +116,10 @@ kern_compute(const char *name)
     slow = 0;
     if (strcmp(name, "f32") == 0)
         return;
-    if (strcmp(name, "amx") == 0 ||
-        (strcmp(name, "bf16") == 0 && fastest(KERN_BF16_AMX) != NULL))
-        result = KERN_BF16_AMX;
+    for (enum kern_bf16 r = KERN_BF16_AMX; r <= KERN_BF16_BFMMLA; r++)
+        if (strcmp(name, names[r]) == 0 ||
+            (strcmp(name, "bf16") == 0 && fastest(r) != NULL))
+            result = r;
     set = fastest(result);
     if (set != NULL)
         gemm_bf16(&kern, set);

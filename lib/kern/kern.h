@@ -245,16 +245,16 @@ const char *kern_force(const char *name);
  * Set the number format of all threads' matrix products from now on; kern_init
  * must have succeeded, and no product may be running.
  *   "f32": factors are not rounded.
- *   "avx512bf16", "amx": factors are rounded to bfloat16, and products summed
- *     as by the instruction VDPBF16PS, TDPBF16PS.
- *   "bf16": amx if the processor has AMX and the kernels in use are avx512,
- *     else avx512bf16.
+ *   "avx512bf16", "amx", "bfmmla": factors are rounded to bfloat16, and
+ *     products summed as by the instruction VDPBF16PS, TDPBF16PS, BFMMLA.
+ *   "bf16": amx or bfmmla if the processor has the instruction and the kernels
+ *     in use are avx512 or neon, else avx512bf16.
  * A format gives the same bits on every processor.  Products are computed by
  * the instruction itself.  Where VDPBF16PS is missing or slow, products of
  * avx512bf16 are computed by fused multiply-adds of vectors, at nearly fp32's
  * rate.  Where neither exists, plain C computes them, and kern_slow() is 1.
  */
-enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX };
+enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX, KERN_BF16_BFMMLA };
 void kern_compute(const char *name);
 int kern_slow(void);
 /* 1: products are of numbers rounded to bfloat16. */

@@ -2,20 +2,27 @@
  * Record how this processor's bfloat16 instructions answer, as hexadecimal
  *   text: cc -O1 -mavx512f -mavx512bf16 -mamx-tile -mamx-bf16 bf16_record.c
  *   ./a.out avx512 > avx512.txt; ./a.out amx > amx.txt; bf16.py . OUT
+ * and on 64-bit Arm, or by emulation (qemu-aarch64 -cpu max):
+ *   cc -O1 -march=armv8.2-a+bf16 bf16_record.c; ./a.out bfmmla > bfmmla.txt
  * avx512  VDPBF16PS, a lane a line: a0 a1 b0 b1 c out (a0, b0: low halves)
  * amx     TDPBF16PS, four lines a case: a [16,32], b [16,16,2], c [16,16], out
+ * bfmmla  BFMMLA, an element of its 2 x 2 a line: a0 .. a3 b0 .. b3 c out
  * Case i has numbers of kind i % 8: 0 near 1, 1 of wide exponents, 2 that
  * cancel, 3 denormal, 4 zeros, infinities and NaNs, 5 near overflow, 6 halfway
  * between results, 7 a mixture.
  */
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#else
 #include <immintrin.h>
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CASES_AMX = 40, CASES_AVX512 = 1024, WITHOUT_C = 256 };
+enum { CASES_BFMMLA = 1024, CASES_AMX = 40, CASES_AVX512 = 1024, WITHOUT_C = 256 };
 
 static uint64_t state = 88172645463325252u; /* xorshift64 */
 
@@ -70,6 +77,42 @@ single(int kind)
     return h | (draw_operand() & 0xffff);
 }
 
+#if defined(__aarch64__)
+static void
+record_bfmmla(void)
+{
+    for (int c = 0; c < CASES_BFMMLA; c++) {
+        uint16_t a[8], b[8];
+        uint32_t d[4], out[4];
+
+        for (int i = 0; i < 8; i++) {
+            a[i] = half(c % 8);
+            b[i] = half(c % 8);
+        }
+        for (int i = 0; i < 4; i++)
+            d[i] = c < WITHOUT_C ? 0 : single(c % 8);
+        vst1q_u32(out,
+            vreinterpretq_u32_f32(
+                vbfmmlaq_f32(vreinterpretq_f32_u32(vld1q_u32(d)),
+                    vreinterpretq_bf16_u16(vld1q_u16(a)),
+                    vreinterpretq_bf16_u16(vld1q_u16(b)))));
+        for (int i = 0; i < 4; i++) {
+            for (int l = 0; l < 4; l++)
+                printf("%04x ", a[i / 2 * 4 + l]);
+            for (int l = 0; l < 4; l++)
+                printf("%04x ", b[i % 2 * 4 + l]);
+            printf("%08x %08x\n", d[i], out[i]);
+        }
+    }
+}
+
+int
+main(void)
+{
+    record_bfmmla();
+    return 0;
+}
+#else
 static void
 print16(const uint16_t *x, size_t n)
 {
@@ -153,3 +196,4 @@ main(int argc, char **argv)
     record_avx512();
     return 0;
 }
+#endif

@@ -72,6 +72,18 @@ tdp(const struct answers *s, size_t i)
     return bf16_tdp(at32(s->c, i), x, y);
 }
 
+static float
+mmla(const struct answers *s, size_t i)
+{
+    float x[4], y[4];
+
+    for (size_t l = 0; l < 4; l++) {
+        x[l] = at16(s->a, 4 * i + l);
+        y[l] = at16(s->b, 4 * i + l);
+    }
+    return bf16_mmla(at32(s->c, i), x, y);
+}
+
 static void
 test_answers(const char *name, const struct answers *s, size_t want,
     float (*answer)(const struct answers *s, size_t i))
@@ -326,6 +338,7 @@ test_sets(void)
     } sets[] = {
 #if defined(__aarch64__)
         { "NEON", &bf16_fma_neon, has("neon") },
+        { "BFMMLA", &bf16_bfmmla, has("neon") && cpu_bfmmla() },
 #else
         { "TDPBF16PS", &bf16_amx, has("avx512") && cpu_amx() },
         { "VDPBF16PS", &bf16_avx512, cpu_avx512bf16() },
@@ -371,6 +384,11 @@ main(void)
         &(struct answers){ golden_get(&g, "amx.a"), golden_get(&g, "amx.b"),
             golden_get(&g, "amx.c"), golden_get(&g, "amx.out") },
         10240, tdp);
+    test_answers("BFMMLA",
+        &(struct answers){ golden_get(&g, "bfmmla.a"),
+            golden_get(&g, "bfmmla.b"), golden_get(&g, "bfmmla.c"),
+            golden_get(&g, "bfmmla.out") },
+        4096, mmla);
     golden_close(&g);
     test_tiny();
     test_factor();
@@ -380,6 +398,8 @@ main(void)
     test_error(kern_name());
     test_dots();
     kern_compute("amx");
+    test_error(kern_name());
+    kern_compute("bfmmla");
     test_error(kern_name());
     kern_compute("f32");
     ok(strchr(kern_name(), '+') == NULL && !kern_slow(),

@@ -209,7 +209,7 @@ int
 main(void)
 {
     static const char *const isas[] = { "avx512", "avx2", "neon", "ref" };
-    static const char *const halves[] = { "avx512bf16", "amx" };
+    static const char *const halves[] = { "avx512bf16", "amx", "bfmmla" };
 
     for (size_t i = 0; i < MAX * MAX; i++) {
         a[i] = (float)rng_normal(1, i);
@@ -229,7 +229,7 @@ main(void)
         b[i] = bf16_round(b[i]);
     }
     kern_force(NULL);
-    for (size_t s = 0; s < 2; s++) {
+    for (size_t s = 0; s < 3; s++) {
         kern_compute(halves[s]);
         if (kern_slow())
             tap_skip(halves[s], "this processor has no such kernels");

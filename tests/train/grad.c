@@ -657,6 +657,7 @@ kl_of_equals(struct pool *pool)
 int
 main(void)
 {
+    static const char *const halves[] = { "avx512bf16", "amx", "bfmmla" };
     struct pool *pool = pool_new(2, NULL);
 
     for (size_t i = 0; i < KERN_SETS; i++) {
@@ -672,8 +673,8 @@ main(void)
         half_activations(pool);
         half_gradients(pool);
         kl_of_equals(pool);
-        for (size_t k = 0; k < 2; k++) {
-            kern_compute(k == 0 ? "avx512bf16" : "amx");
+        for (size_t k = 0; k < 3; k++) {
+            kern_compute(halves[k]);
             bfloat16(pool, kern_name(), "tied");
             bfloat16(pool, kern_name(), "untied");
             same_bits();

@@ -11,7 +11,7 @@
 #include <string.h>
 
 const char *const compute_names[] = { "f32", "bf16", "avx512bf16", "amx",
-    NULL };
+    "bfmmla", NULL };
 
 int
 compute_init(int choice, struct err *e)
