@@ -151,6 +151,14 @@ struct kern {
     float (*rmsnorm_bwd)(float *dx, const float *dy, const float *x,
         const float *w, size_t n, float eps, const float *res);
 
+    /* y = (x - mean) * rstd * w + b, rstd = 1 / sqrt(mean((x - mean)^2) + eps);
+     * b NULL: no bias; y may be x.  Ba and others, arXiv:1607.06450, eq. 4. */
+    void (*layernorm)(float *y, const float *x, const float *w, const float *b,
+        size_t n, float eps);
+    /* As rmsnorm_bwd, for layernorm; *mean becomes the mean of x. */
+    float (*layernorm_bwd)(float *dx, const float *dy, const float *x,
+        const float *w, size_t n, float eps, const float *res, float *mean);
+
     /* Rotate one head's vector x[n] by the angles of its position: the pair
      * (x[i], x[i+n/2]) turns by angle i (rotate-half, as Hugging Face stores
      * weights).  cs: n/2 cosines, then n/2 sines.  dir 1 rotates, -1 rotates

@@ -231,6 +231,60 @@ rmsnorm_bwd(float *dx, const float *dy, const float *x, const float *w,
     return r;
 }
 
+static float
+mean_of(const float *x, size_t n)
+{
+    double s = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        s += x[i];
+    return (float)(s / (double)n);
+}
+
+/* 1 / sqrt(mean((x - mean)^2) + eps) */
+static float
+centred_rstd(const float *x, size_t n, float mean, float eps)
+{
+    double s = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        s += (double)(x[i] - mean) * (x[i] - mean);
+    return (float)(1.0 / sqrt(s / (double)n + (double)eps));
+}
+
+static void
+layernorm(float *y, const float *x, const float *w, const float *b, size_t n,
+    float eps)
+{
+    const float mean = mean_of(x, n), r = centred_rstd(x, n, mean, eps);
+
+    for (size_t i = 0; i < n; i++)
+        y[i] = (x[i] - mean) * r * w[i] + (b != NULL ? b[i] : 0.0f);
+}
+
+static float
+layernorm_bwd(float *dx, const float *dy, const float *x, const float *w,
+    size_t n, float eps, const float *res, float *mean)
+{
+    const float m = mean_of(x, n), r = centred_rstd(x, n, m, eps);
+    double s = 0.0, sx = 0.0;
+    float c, cx;
+
+    for (size_t i = 0; i < n; i++) {
+        s += (double)dy[i] * w[i];
+        sx += (double)dy[i] * w[i] * (x[i] - m);
+    }
+    c = (float)(s / (double)n);
+    cx = (float)(sx / (double)n * r * r);
+    for (size_t i = 0; i < n; i++) {
+        const float g = r * (dy[i] * w[i] - c - cx * (x[i] - m));
+
+        dx[i] = res != NULL ? res[i] + g : g;
+    }
+    *mean = m;
+    return r;
+}
+
 static void
 rope(float *x, const float *cs, size_t n, int dir)
 {
@@ -500,7 +554,8 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
         .widen_q4_0 = widen_q4_0, .widen_q4_1 = widen_q4_1,                   \
         .scale_groups = scale_groups, .spread = spread_ref,                   \
         .narrow_bf16 = narrow_bf16, .narrow_f16 = narrow_f16,                 \
-        .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd, .rope = rope,         \
+        .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd,                       \
+        .layernorm = layernorm, .layernorm_bwd = layernorm_bwd, .rope = rope, \
         .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd,                   \
         .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd,                   \
         .softcap = softcap, .softcap_bwd = softcap_bwd, .add = add_ref,       \

@@ -291,6 +291,95 @@ rmsnorm_bwd(float *dx, const float *dy, const float *x, const float *w,
     return r;
 }
 
+static float
+mean_of(const float *x, size_t n)
+{
+    vd lo = d_zero(), hi = d_zero();
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf v = get(x, i, n);
+
+        lo = d_add(d_lo(v), lo);
+        hi = d_add(d_hi(v), hi);
+    }
+    return (float)(d_sum(d_add(lo, hi)) / (double)n);
+}
+
+/* Numbers i and on of x [n], less `mean`; zeros past the end. */
+static inline vf
+centred(const float *x, size_t i, size_t n, float mean)
+{
+    float y[VW] = { 0 };
+
+    if (i + VW <= n)
+        return v_sub(get(x, i, n), v_set1(mean));
+    for (size_t j = 0; i + j < n; j++)
+        y[j] = x[i + j] - mean;
+    return get(y, 0, VW);
+}
+
+/* 1 / sqrt(mean((x - mean)^2) + eps) */
+static float
+centred_rstd(const float *x, size_t n, float mean, float eps)
+{
+    vd lo = d_zero(), hi = d_zero();
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf v = centred(x, i, n, mean);
+
+        lo = d_fma(d_lo(v), d_lo(v), lo);
+        hi = d_fma(d_hi(v), d_hi(v), hi);
+    }
+    return (float)(1.0 / sqrt(d_sum(d_add(lo, hi)) / (double)n + (double)eps));
+}
+
+static void
+layernorm(float *y, const float *x, const float *w, const float *b, size_t n,
+    float eps)
+{
+    const float mean = mean_of(x, n);
+    const vf r = v_set1(centred_rstd(x, n, mean, eps));
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf z = v_mul(v_mul(centred(x, i, n, mean), r), get(w, i, n));
+
+        put(y, i, n, b != NULL ? v_add(z, get(b, i, n)) : z);
+    }
+}
+
+static float
+layernorm_bwd(float *dx, const float *dy, const float *x, const float *w,
+    size_t n, float eps, const float *res, float *mean)
+{
+    const float m = mean_of(x, n), r = centred_rstd(x, n, m, eps);
+    const vf vr = v_set1(r);
+    vd lo = d_zero(), hi = d_zero(), xlo = d_zero(), xhi = d_zero();
+    vf c, cx;
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf g = v_mul(get(dy, i, n), get(w, i, n));
+        const vf v = centred(x, i, n, m);
+
+        lo = d_add(d_lo(g), lo);
+        hi = d_add(d_hi(g), hi);
+        xlo = d_fma(d_lo(g), d_lo(v), xlo);
+        xhi = d_fma(d_hi(g), d_hi(v), xhi);
+    }
+    c = v_set1((float)(d_sum(d_add(lo, hi)) / (double)n));
+    cx = v_set1((float)(d_sum(d_add(xlo, xhi)) / (double)n * r * r));
+    for (size_t i = 0; i < n; i += VW) {
+        const vf g = v_mul(get(dy, i, n), get(w, i, n));
+        vf d = v_fnma(cx, centred(x, i, n, m), v_sub(g, c));
+
+        d = v_mul(vr, d);
+        if (res != NULL)
+            d = v_add(get(res, i, n), d);
+        put(dx, i, n, d);
+    }
+    *mean = m;
+    return r;
+}
+
 static void
 rope(float *x, const float *cs, size_t n, int dir)
 {
@@ -574,6 +663,8 @@ ROWS(struct kern *k)
     k->chance_bf16 = chance_bf16;
     k->rmsnorm = rmsnorm;
     k->rmsnorm_bwd = rmsnorm_bwd;
+    k->layernorm = layernorm;
+    k->layernorm_bwd = layernorm_bwd;
     k->rope = rope;
     k->silu_mul = silu_mul;
     k->silu_mul_bwd = silu_mul_bwd;
