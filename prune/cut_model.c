@@ -120,15 +120,21 @@ cut_mlp(struct block *out, const struct block *from,
         out->sparse &= ~W_BIT(W_DOWN);
 }
 
-/* Remove the tensors of a block's attention, or of its MLP. */
+/* Remove the tensors that a block of its shape does not have. */
 static void
-drop_part(struct block *b, int attention)
+drop_others(const struct config *c, struct block *b)
 {
-    for (int t = 0; t < W_N; t++)
-        if (block_is_attention(t) == attention) {
+    const struct block_shape shape = block_shape(b);
+
+    for (int t = 0; t < W_N; t++) {
+        size_t rows, cols;
+
+        block_dims(c, t, &shape, &rows, &cols);
+        if (rows == 0) {
             memset(&b->w[t], 0, sizeof b->w[t]);
             b->sparse &= ~W_BIT(t);
         }
+    }
 }
 
 static void
@@ -148,12 +154,9 @@ cut_blocks(struct model *out, const struct model *m, const struct choice *c,
         config_set_rope(&out->c, i, config_rope(&m->c, k->block));
         if ((b->groups = k->ngroups) > 0)
             cut_attention(b, m, k, a);
-        else
-            drop_part(b, 1);
         if ((b->mlp = k->nchan) > 0)
             cut_mlp(b, &m->block[k->block], k, a);
-        else
-            drop_part(b, 0);
+        drop_others(&m->c, b);
         out->c.mlp = b->mlp > out->c.mlp ? b->mlp : out->c.mlp;
         out->c.KV = b->groups > out->c.KV ? b->groups : out->c.KV;
     }
