@@ -237,6 +237,7 @@ test_taught(const struct model *m)
         { "llama4", "begins with Llama" },
         { "gemma", "derivative" },
         { "gemma-like", "may have terms" },
+        { "cc-by-nc-4.0", "not commercial" },
         { "apache-2.0", "may have terms" },
     };
     const struct gguf_how how = { .mixture = mixture_of("f32") };

@@ -211,6 +211,9 @@ static const struct {
     /* Gemma Terms of Use, sections 1.1 (Model Derivatives) and 3.1 */
     { "gemma",
         "counts this model as a derivative, to which its terms of use apply" },
+    /* Creative Commons BY-NC 4.0, section 2(a)(1) */
+    { "cc-by-nc-4.0",
+        "allows to share and adapt it for purposes that are not commercial" },
 };
 
 /* Return the terms of the licence in "NAME, LICENCE". */
