@@ -71,6 +71,8 @@ send_self(struct teacher *t, struct err *e)
         norm[i] += t->m.norm.add;
     for (size_t i = 0; t->m.c.logit_scale > 0.0 && i < d; i++)
         norm[i] /= (float)t->m.c.logit_scale; /* as forward does */
+    for (size_t i = 0; t->m.c.logit_factor > 0.0 && i < d; i++)
+        norm[i] *= (float)t->m.c.logit_factor;
     st_out_meta(o, "config", config);
     st_out_meta(o, "head_hash", hash);
     st_out_meta(o, "final", "post-norm");

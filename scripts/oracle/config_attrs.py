@@ -82,7 +82,10 @@ def keys_of(t):
     fields = {f.name: f.default for f in dataclasses.fields(cls) if not isinstance(f.default, AttributeError)}
     gone = {f.name for f in dataclasses.fields(cls)} - set(fields)
     made = cls()
-    own = {k: v for k, v in vars(made).items() if not k.startswith("_") and k not in fields}
+    wide = vars(cls(hidden_size=2 * made.hidden_size))
+    # a value that follows from others is null
+    own = {k: v if wide[k] == v else None for k, v in vars(made).items()
+        if not k.startswith("_") and k not in fields}
     own = read_by_model(cls) | own | taken(cls, ["__post_init__", "convert_rope_params_to_dict"]) | fields
     own |= dict(rope_parameters=default_rope(cls))
     theta = cls.default_theta

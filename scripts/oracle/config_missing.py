@@ -33,7 +33,7 @@ BASE = dict(vocab_size=96, hidden_size=256, intermediate_size=48, num_hidden_lay
     linear_key_head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4, linear_value_head_dim=8,
     full_attention_interval=2, sliding_window_pattern=3, kv_lora_rank=16, q_lora_rank=24, qk_nope_head_dim=8,
     qk_rope_head_dim=4, v_head_dim=8, n_group=4, topk_group=2, n_routed_experts=16, n_shared_experts=3,
-    first_k_dense_replace=1, routed_scaling_factor=1.7, rope_local_base_freq=55.0)
+    first_k_dense_replace=1, routed_scaling_factor=1.7, rope_local_base_freq=55.0, layer_norm_eps=1e-4, logit_scale=0.3)
 # what retort does not implement, or what does not go together
 OWN = {
     "gemma3_text": dict(attn_logit_softcapping=None, final_logit_softcapping=None),
@@ -99,7 +99,7 @@ def want(j):
         H=c.num_attention_heads, KV=c.num_key_value_heads, D=c.qk_head_dim if mla else getattr(layers[-1].self_attn
         if hasattr(layers[-1], "self_attn") else layers[-1].linear_attn, "head_dim", g("head_dim")),
         max_pos=c.max_position_embeddings, window=[g("sliding_window") if x == "sliding_attention" else 0
-        for x in types], eps=c.rms_norm_eps, init_range=c.initializer_range, theta=rope["rope_theta"],
+        for x in types], eps=g("rms_norm_eps", g("layer_norm_eps")), init_range=c.initializer_range, theta=rope["rope_theta"],
         theta_local=local.get("rope_theta", 0), tied=int(g("tie_word_embeddings")), bos=token(g("bos_token_id", None)),
         eos=token(g("eos_token_id", None)), pad=token(g("pad_token_id", None)), rope_factor=rope.get("factor", 0),
         no_rope=[1 - x for x in g("no_rope_layers", [1] * c.num_hidden_layers)],
@@ -109,6 +109,10 @@ def want(j):
         final_cap=g("final_logit_softcapping"), attn_scale=g("attention_multiplier"),
         embed_scale=g("embedding_multiplier"), residual_scale=g("residual_multiplier"),
         logit_scale=g("logits_scaling"))
+    if g("logit_scale"):
+        w["logit_factor"] = c.logit_scale
+    if c.model_type == "cohere2":
+        w["no_rope"] = [int(x == "full_attention") for x in types]
     n = g("num_local_experts", g("num_experts", g("n_routed_experts")))
     if n:
         width = g("moe_intermediate_size", c.intermediate_size)

@@ -59,6 +59,10 @@ FAMILIES |= {
         ODD, sliding_window=5, query_pre_attn_scalar=11,
         attn_logit_softcapping=2.0, final_logit_softcapping=3.0)),
     'gemma': ('gemma', 'Gemma', ODD),
+    'cohere': ('cohere', 'Cohere', dict(ODD, logit_scale=0.3)),
+    # block 3 has neither a window nor RoPE
+    'cohere2': ('cohere2', 'Cohere2', dict(
+        ODD, num_hidden_layers=4, sliding_window=5, logit_scale=3.0)),
     # frequencies by the length of a text
     'olmo2': ('olmo2', 'Olmo2', dict(
         ODD, max_position_embeddings=9,
@@ -227,12 +231,13 @@ def write_gguf(path, cfg, m):
     if path.endswith(('-cut.gguf', '-sees.gguf')):
         return
     arch = {'qwen3_5_text': 'QWEN35', 'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
+            'cohere': 'COMMAND_R', 'cohere2': 'COHERE2',
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
             'seed_oss': 'SEED_OSS'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
-            cfg.model_type == 'gemma' and not cfg.tie_word_embeddings):
+            cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings):
         return
     arch = gguf.MODEL_ARCH[arch[cfg.model_type]]
     o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
@@ -244,10 +249,14 @@ def write_gguf(path, cfg, m):
     o.add_head_count_kv(cfg.num_key_value_heads)
     o.add_key_length(cfg.head_dim)
     o.add_value_length(cfg.head_dim)
-    o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
+    if cfg.model_type.startswith('cohere'):
+        o.add_layer_norm_eps(cfg.layer_norm_eps)
+        o.add_logit_scale(cfg.logit_scale)
+    else:
+        o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
     p = cfg.rope_parameters
     p = p.get('full_attention', p)
-    if arch in (gguf.MODEL_ARCH.GEMMA2, gguf.MODEL_ARCH.GEMMA3):
+    if arch in (gguf.MODEL_ARCH.GEMMA2, gguf.MODEL_ARCH.GEMMA3, gguf.MODEL_ARCH.COHERE2):
         o.add_sliding_window(cfg.sliding_window)
     o.add_rope_freq_base(p['rope_theta'])
     o.add_bos_token_id(cfg.bos_token_id)

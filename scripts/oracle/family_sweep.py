@@ -47,6 +47,8 @@ BASE = {
     'gemma2': ('gemma2', 'Gemma2', dict(
         num_hidden_layers=3, sliding_window=5, query_pre_attn_scalar=24)),
     'gemma': ('gemma', 'Gemma', {}),
+    'cohere': ('cohere', 'Cohere', dict(logit_scale=0.5)),
+    'cohere2': ('cohere2', 'Cohere2', dict(num_hidden_layers=5, sliding_window=5, logit_scale=0.7)),
     'olmo2': ('olmo2', 'Olmo2', {}),
     'olmo3': ('olmo3', 'Olmo3', dict(num_hidden_layers=4, sliding_window=5)),
     'smollm3': ('smollm3', 'SmolLM3', dict(num_hidden_layers=4)),
@@ -72,16 +74,17 @@ def add(name, module, cls, more, **save):
 
 
 for name, (module, cls, more) in BASE.items():
-    tied = name.startswith('gemma') or name == 'smollm3'
+    tied = name.startswith(('gemma', 'cohere')) or name == 'smollm3'
+    eps = 'layer_norm_eps' if name.startswith('cohere') else 'rms_norm_eps'
     add(name, module, cls, more)
     add(f'{name}-f32', module, cls, dict(more, initializer_range=0.05), f32=True)
     add(f'{name}-shards', module, cls, dict(more, intermediate_size=28), shards=True)
     add(f'{name}-heads', module, cls, dict(more, num_key_value_heads=6, tie_word_embeddings=not tied))
-    add(f'{name}-old', module, cls, dict(more, num_key_value_heads=1, rms_norm_eps=1e-4), old=True)
-for name in 'llama', 'qwen2', 'qwen3', 'smollm3', 'granite', 'olmo2', 'mistral', 'seed_oss', 'ministral':
+    add(f'{name}-old', module, cls, dict(more, num_key_value_heads=1, **{eps: 1e-4}), old=True)
+for name in 'llama', 'qwen2', 'qwen3', 'smollm3', 'granite', 'olmo2', 'mistral', 'seed_oss', 'ministral', 'cohere', 'cohere2':
     module, cls, more = BASE[name]
     for kind, rope in ROPE.items():
-        if name in ('llama', 'olmo2') or kind in ('dynamic', 'llama3', 'yarn'):
+        if name in ('llama', 'olmo2') or ('cohere' in name and kind != 'yarn-null') or kind in ('dynamic', 'llama3', 'yarn'):
             add(f'{name}-{kind}', module, cls, dict(
                 more, rope_parameters=rope, max_position_embeddings=11 if kind == 'dynamic' else 64))
 for kind in 'yarn', 'linear', 'llama3', 'dynamic', 'yarn-mscale':
@@ -110,6 +113,17 @@ add('smollm3-interval', module, cls, dict(more, no_rope_layer_interval=2))
 module, cls, more = BASE['ministral']
 add('ministral-types', module, cls, dict(more, layer_types=[
     'full_attention', 'sliding_attention', 'full_attention']))
+for i, more in enumerate((
+        dict(logit_scale=0.0625), dict(head_dim=8), dict(head_dim=16, num_attention_heads=2),
+        dict(num_hidden_layers=1), dict(num_hidden_layers=6, intermediate_size=64),
+        dict(layer_norm_eps=1e-2), dict(num_key_value_heads=1, logit_scale=2.0),
+        dict(hidden_size=40, head_dim=12), dict(vocab_size=70), dict(num_key_value_heads=3),
+        dict(rope_parameters=dict(rope_type='default', rope_theta=5e4)))):
+    add(f'cohere-{i}', *BASE['cohere'][:2], {**BASE['cohere'][2], **more})
+    add(f'cohere2-{i}', *BASE['cohere2'][:2], {**BASE['cohere2'][2], **more})
+module, cls, more = BASE['cohere2']
+add('cohere2-types', module, cls, dict(more, layer_types=[
+    'full_attention', 'sliding_attention', 'sliding_attention', 'full_attention', 'sliding_attention']))
 module, cls, more = BASE['granite']
 add('granite-plain', module, cls, dict(attention_multiplier=0.2))
 
@@ -171,7 +185,7 @@ for name in names:
     try:
         family.golden(OUT, name)
         store(name)
-        if re.search('dynamic|llama3|list|interval|types|olmo3-yarn-mscale|phi3-factor', name) and \
+        if re.search('dynamic|llama3|list|interval|types|yarn-mscale|-factor', name) and \
                 os.path.exists(f'{OUT}/{name}.gguf'):
             os.remove(f'{OUT}/{name}.gguf')        # the writer does not say these
         made.append(name)

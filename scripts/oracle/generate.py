@@ -25,6 +25,7 @@ import st
 SEED = 17
 NAMES = ['gemma3', 'mistral', 'qwen2', 'qwen3']
 BY_LENGTH = ['olmo2', 'phi3']
+LATER = ['cohere', 'cohere2']
 NEW = 24
 
 
@@ -80,7 +81,7 @@ def main(family, out):
     for name in NAMES:
         greedy(family, name, gen, lines)
     nucleus(out, gen)
-    for name in BY_LENGTH:
+    for name in BY_LENGTH + LATER:
         greedy(family, name, gen, lines)
     with open(f'{out}/greedy.tsv', 'w') as f:
         f.write('\n'.join(lines) + '\n')

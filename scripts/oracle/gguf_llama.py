@@ -31,6 +31,9 @@ FAMILIES = {
     'gemma2': ('Gemma2', dict(sliding_window=32, query_pre_attn_scalar=16,
                               attn_logit_softcapping=5.0, final_logit_softcapping=6.0)),
     'gemma': ('Gemma', {}),
+    'cohere': ('Cohere', dict(logit_scale=0.5)),
+    'cohere-yarn': ('Cohere', dict(rope_parameters=YARN)),
+    'cohere2': ('Cohere2', dict(sliding_window=32, logit_scale=0.5, rotary_pct=1.0)),
     'olmo2': ('Olmo2', {}),
     'olmo3': ('Olmo3', dict(sliding_window=32, rope_parameters=dict(
         full_attention=YARN,

@@ -5,10 +5,11 @@ The base models are those of tests/golden/family and tests/golden/experts, made 
 from their seeds.  Writes OUTDIR/NAME/, an adapter whose B is not zero, and
 OUTDIR/kinds.safetensors: ids u16 and first u32 [2,20] of each NAME as family.py, and
 logits.NAME F32.
-  and of phi3 loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py, whose AdamW it is.
+  and of phi3 and cohere2 loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py, whose AdamW it is.
   phi3, phi3-dora    qkv_proj, gate_up_proj (each one matrix), o_proj, down_proj
   qwen3_moe, gpt_oss q_proj, k_proj, v_proj, o_proj beside experts
-  qwen3_5            the same, beside blocks without attention, and the MLP"""
+  qwen3_5            the same, beside blocks without attention, and the MLP
+  cohere, cohere2    the same, and the MLP, which read one norm"""
 import os
 import sys
 
@@ -32,6 +33,8 @@ KINDS = {
                   ATTENTION, False),
     'gpt_oss': (lambda: gpt_oss.make('gpt_oss')[:2], ATTENTION, False),
     'qwen3_5': (lambda: family.make('qwen3_5'), ATTENTION + MLP, False),
+    'cohere': (lambda: family.make('cohere'), ATTENTION + MLP, False),
+    'cohere2': (lambda: family.make('cohere2'), ATTENTION + MLP, False),
 }
 
 
@@ -53,7 +56,7 @@ def golden(out, name, got):
             f'logits.{name}': logits}
     adapted.float().save_pretrained(f'{out}/{name}')
     os.remove(f'{out}/{name}/README.md')
-    if 'phi3' in name:
+    if 'phi3' in name or name == 'cohere2':
         train(cfg, m, adapted.double(), name, got)
 
 

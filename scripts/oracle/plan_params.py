@@ -86,6 +86,20 @@ MODELS = {
         'model card, table 1'),
     'gpt-oss-120b': (dict(OSS, num_hidden_layers=36, num_local_experts=128), '116.83B',
         'model card, table 1'),
+    'aya-23-8b': (dict(model_type='cohere', hidden_act='silu', hidden_size=4096, intermediate_size=14336,
+        num_attention_heads=32, num_key_value_heads=8, num_hidden_layers=32, vocab_size=256000,
+        attention_bias=False, attention_dropout=0.0, bos_token_id=5, eos_token_id=255001, pad_token_id=0,
+        initializer_range=0.02, layer_norm_eps=1e-5, logit_scale=0.0625, max_position_embeddings=8192,
+        model_max_length=8192, pretraining_tp=1, rope_scaling=None, rope_theta=10000, use_cache=True,
+        use_qk_norm=False), '8.03B', 'model card'),
+    'tiny-aya-earth': (dict(model_type='cohere2', hidden_act='silu', hidden_size=2048, head_dim=128,
+        intermediate_size=11008, num_attention_heads=16, num_key_value_heads=4, num_hidden_layers=36,
+        vocab_size=262144, bos_token_id=2, eos_token_id=3, logit_scale=1.0, rope_theta=50000,
+        sliding_window=4096, layer_types=(['sliding_attention'] * 3 + ['full_attention']) * 9,
+        cache_implementation='hybrid', layer_switch=4, order_of_interleaved_layers='local_attn_first',
+        position_embedding_type='rope_gptj', rotary_pct=1.0, use_embedding_sharing=True,
+        use_gated_activation=True, use_parallel_block=True, use_parallel_embedding=False,
+        use_qk_norm=False), '3.35B', 'model card'),
 }
 
 

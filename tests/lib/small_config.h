@@ -20,6 +20,11 @@ small_special(struct config *c)
         c->attn_scale = 0.4;
         c->residual_scale = 0.6;
         c->logit_scale = 2;
+    } else if (strncmp(c->arch, "cohere", 6) == 0) {
+        c->logit_factor = 0.3;
+        c->window = c->arch[6] == '2' ? 90 : 0;
+        for (size_t i = 0; c->window > 0 && i < c->L; i++)
+            config_set_local(c, i, (i + 1) % 4 != 0);
     } else if (strcmp(c->arch, "phi3") == 0) {
         c->rotary = c->D / 2 / 2 * 2;
     } else if (strcmp(c->arch, "ministral3") == 0) {

@@ -89,7 +89,8 @@ sayable(const struct config *c)
     for (size_t k = 0; k < c->L; k++) {
         windows |= config_window(c, k) > 0;
         dense |= config_whole_block(c, k).experts == 0;
-        if (bit == FAMILY_SMOLLM3 && config_rope(c, k) != ((k + 1) % 4 != 0))
+        if ((bit == FAMILY_SMOLLM3 || bit == FAMILY_COHERE2) &&
+            config_rope(c, k) != ((k + 1) % 4 != 0))
             return 0;
     }
     if ((bit == FAMILY_GEMMA2 || bit == FAMILY_GPT_OSS) && !windows)
@@ -232,6 +233,14 @@ test_ropes(const struct config *from)
 
 /* Check c with each set of blocks in `list`, a member of c with a bit for each
  * block. */
+/* In a cohere2 blocks without a window have no RoPE. */
+static void
+rope_by_window(struct config *c)
+{
+    if (family_of(c)->bit == FAMILY_COHERE2)
+        c->no_rope[0] = (unsigned char)~c->local[0] & (SUBSETS - 1);
+}
+
 static void
 test_sets(struct config *c, unsigned char *list, const char *what)
 {
@@ -240,6 +249,7 @@ test_sets(struct config *c, unsigned char *list, const char *what)
 
     for (int i = 0; i < SUBSETS; i++) {
         *list = (unsigned char)i;
+        rope_by_window(c);
         snprintf(name, sizeof name, "blocks %s%s%s%s with %s", i ? "" : "-",
             i & 1 ? "0" : "", i & 2 ? "1" : "", i & 4 ? "2" : "", what);
         check(c, name);
@@ -259,6 +269,7 @@ test_blocks(const struct config *from)
         test_sets(&c, c.local, "a window");
         c.local[0] = 0;
         c.window = 0;
+        rope_by_window(&c);
         check(&c, "no window");
     } else if (f->windows == WINDOW_ALL) {
         c.window = window;
@@ -423,12 +434,12 @@ main(void)
 {
     static const char *const folders[] = { "gguf/f32-hf", "family/mistral",
         "family/qwen2", "family/qwen3", "family/gemma3", "family/gemma2",
-        "family/gemma", "family/olmo2", "family/olmo3", "family/smollm3",
-        "family/granite", "family/phi3", "family/ministral3", "family/seed_oss",
-        "family/ministral", "family/qwen3_5", "experts/mixtral",
-        "experts/qwen2_moe", "experts/qwen3_moe", "experts/olmoe",
-        "experts/gpt_oss", "experts/deepseek_v2", "experts/deepseek_v3",
-        "family/youtu" };
+        "family/gemma", "family/cohere", "family/cohere2", "family/olmo2",
+        "family/olmo3", "family/smollm3", "family/granite", "family/phi3",
+        "family/ministral3", "family/seed_oss", "family/ministral",
+        "family/qwen3_5", "experts/mixtral", "experts/qwen2_moe",
+        "experts/qwen3_moe", "experts/olmoe", "experts/gpt_oss",
+        "experts/deepseek_v2", "experts/deepseek_v3", "family/youtu" };
 
     kern_init();
     note_sink = listen;

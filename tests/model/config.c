@@ -252,6 +252,22 @@ test_families(void)
             c.tied && c.D == 256 && c.attn_scalar == 0,
         "gemma's gelu is the approximation %s", e.msg);
     refuse("{\"model_type\":\"gemma\",\"hidden_act\":\"silu\"}", "hidden_act");
+    ok(read_config(&c, "{\"model_type\":\"cohere\"}", &e) == 0 && c.tied &&
+            c.logit_factor == 0.0625 && c.eps == 1e-5,
+        "a cohere has the factor of its logits %s", e.msg);
+    refuse("{\"model_type\":\"cohere\",\"use_qk_norm\":true}", "use_qk_norm");
+    refuse("{\"model_type\":\"cohere\",\"attention_bias\":true}",
+        "attention_bias");
+    refuse("{\"model_type\":\"cohere\",\"layer_norm_eps\":0}",
+        "layer_norm_eps");
+    ok(read_config(&c,
+           "{\"model_type\":\"cohere2\",\"num_hidden_layers\":4,"
+           "\"layer_types\":[\"full_attention\",\"sliding_attention\","
+           "\"full_attention\",\"sliding_attention\"]}",
+           &e) == 0 &&
+            !config_rope(&c, 0) && config_rope(&c, 1) &&
+            config_window(&c, 0) == 0 && config_window(&c, 1) == 4096,
+        "a cohere2 turns the heads of blocks with a window %s", e.msg);
     ok(read_config(&c, "{\"model_type\":\"gemma2\"}", &e) == 0 && c.tied &&
             c.D == 256 && c.KV == 4 && c.attn_cap == 50 && c.final_cap == 30 &&
             config_window(&c, 0) == 4096 && config_window(&c, 1) == 0 &&
@@ -600,7 +616,8 @@ same_scales(const struct config *a, const struct config *b)
         memcmp(a->linear, b->linear, sizeof a->linear) == 0 &&
         factor(a->embed_scale) == factor(b->embed_scale) &&
         factor(a->residual_scale) == factor(b->residual_scale) &&
-        factor(a->logit_scale) == factor(b->logit_scale);
+        factor(a->logit_scale) == factor(b->logit_scale) &&
+        factor(a->logit_factor) == factor(b->logit_factor);
 }
 
 static int
@@ -633,6 +650,9 @@ test_round_trip(void)
         "{\"rope_scaling\":{\"type\":\"linear\",\"factor\":2.5}}",
         "{" QWEN2 "," SLIDE ",\"max_window_layers\":2}",
         "{\"model_type\":\"qwen3\",\"num_key_value_heads\":4}",
+        "{\"model_type\":\"cohere\",\"logit_scale\":0.3}",
+        "{\"model_type\":\"cohere2\",\"sliding_window\":9,"
+        "\"sliding_window_pattern\":2}",
         "{" GEMMA3 ",\"rope_local_base_freq\":5e3,\"rope_scaling\":{"
         "\"rope_type\":\"linear\",\"factor\":8},\"sliding_window\":9,"
         "\"sliding_window_pattern\":3,\"query_pre_attn_scalar\":168}",

@@ -429,13 +429,14 @@ int
 main(int argc, char **argv)
 {
     static const char *const names[] = { "mistral", "qwen2", "qwen3", "gemma3",
-        "gemma2", "gemma", "olmo2", "olmo3", "smollm3", "granite", "phi3",
-        "ministral3", "mistral3", "seed_oss", "ministral", "ernie4_5",
-        "granitemoehybrid", "qwen2_5_vl", "qwen3_vl", "youtu", "qwen3_5",
-        "qwen3_5-sees", "llama-cut", "qwen2-cut", "qwen3-cut", "gemma3-cut" };
+        "gemma2", "gemma", "cohere", "cohere2", "olmo2", "olmo3", "smollm3",
+        "granite", "phi3", "ministral3", "mistral3", "seed_oss", "ministral",
+        "ernie4_5", "granitemoehybrid", "qwen2_5_vl", "qwen3_vl", "youtu",
+        "qwen3_5", "qwen3_5-sees", "llama-cut", "qwen2-cut", "qwen3-cut",
+        "gemma3-cut" };
     static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3", "gemma2",
-        "gemma", "olmo3", "smollm3", "granite", "phi3", "ministral3",
-        "seed_oss", "qwen3_5" };
+        "gemma", "cohere", "cohere2", "olmo3", "smollm3", "granite", "phi3",
+        "ministral3", "seed_oss", "qwen3_5" };
     struct pool *pool = pool_new(2, NULL);
 
     if (argc > 2)

@@ -127,6 +127,7 @@ main(void)
     test("gemma3"); /* blocks with a window of 5 */
     test("qwen3");
     test("mistral");
+    test("cohere2");
     test("qwen3_5");
     return done_testing();
 }

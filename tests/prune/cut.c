@@ -367,6 +367,8 @@ main(void)
     test_groups("tests/golden/family/ministral3", 1);
     test_groups("tests/golden/family/seed_oss", 0);
     test_groups("tests/golden/family/ministral", 1);
+    test_groups("tests/golden/family/cohere", 0);
+    test_groups("tests/golden/family/cohere2", 1);
     /* biases and norms of heads, beside blocks of other shapes */
     for (int i = 0; i < 3; i++) {
         static const char *const cut[] = { "tests/golden/family/qwen2-cut",

@@ -268,6 +268,7 @@ main(void)
     test_model("tests/golden/family/gemma3", 0);
     test_model("tests/golden/family/gemma3", 1);
     test_model("tests/golden/family/qwen3", 1);
+    test_model("tests/golden/family/cohere2", 1);
     test_model("tests/golden/grad/tied-teacher", 0);
     test_energy("tests/golden/grad/tied-teacher");
     test_weights("tests/golden/grad/tied-teacher");

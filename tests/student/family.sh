@@ -4,7 +4,8 @@
 . "$top/tests/lib/train.sh"
 
 batches 6 >b || exit 1
-for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite; do
+for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
+    cohere cohere2; do
     # windows shorter than the rows, where the family has any
     act='"hidden_act": "silu"'
     windows='"sliding_window": 9,'
@@ -19,6 +20,7 @@ for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite; do
             \"final_logit_softcapping\": 0.5,"
         ;;
     granite) windows='"logits_scaling": 4,' ;;
+    cohere) windows='"logit_scale": 0.25,' ;;
     gemma*)
         act='"hidden_activation": "gelu_pytorch_tanh"'
         windows="$windows\"sliding_window_pattern\": 3,

@@ -239,7 +239,7 @@ int
 main(void)
 {
     static const char *const names[] = { "llama", "qwen2", "qwen3",
-        "gemma3_text", "gemma2", "granite", "phi3", "ministral3" };
+        "gemma3_text", "gemma2", "granite", "phi3", "ministral3", "cohere2" };
     const char *why = kern_init();
 
     tap_scratch();

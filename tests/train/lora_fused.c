@@ -1,5 +1,6 @@
 /* Training of adapters of phi3, whose Q, K and V have one A, as gate and up
- * have, against PEFT and torch.optim.AdamW (scripts/oracle/lora_kinds.py). */
+ * have, and of cohere2, whose branches read one norm, against PEFT and
+ * torch.optim.AdamW (scripts/oracle/lora_kinds.py). */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 #include "kern/kern.h"
@@ -10,6 +11,8 @@
 
 #include <math.h>
 #include <sys/stat.h>
+
+#define PHI3 "tests/golden/family/phi3"
 
 enum { B = 2, T = 20, STEPS = 5 };
 
@@ -68,7 +71,7 @@ off_after(const char *name, const char *file)
 }
 
 static void
-steps_are_pefts(const char *name, size_t micro, int how)
+steps_are_pefts(const char *name, const char *base, size_t micro, int how)
 {
     static const struct loss_opt ce = { .w_ce = 1.0, .tau = 1.0 };
     static const struct targets none = { .kind = TARGETS_NONE };
@@ -89,7 +92,7 @@ steps_are_pefts(const char *name, size_t micro, int how)
     double most = 0.0, off, norm;
 
     read_rows(name);
-    if (model_open(&m, "tests/golden/family/phi3", &e) < 0 ||
+    if (model_open(&m, base, &e) < 0 ||
         adapter_open(&a, path, &m, pool, &e) < 0)
         bail(&e);
     a.dropout = 0.0;
@@ -136,7 +139,7 @@ new_adapter(void)
     struct adapter a, old;
     struct err e;
 
-    if (model_open(&m, "tests/golden/family/phi3", &e) < 0 ||
+    if (model_open(&m, PHI3, &e) < 0 ||
         adapter_open(&old, "tests/golden/lora/phi3", &m, pool, &e) < 0)
         bail(&e);
     adapter_detach(&m);
@@ -168,9 +171,10 @@ main(void)
     golden_open(&g, "tests/golden/lora/kinds.safetensors");
     if (kern_init() != NULL || (pool = pool_new(2, &e)) == NULL)
         bail(&e);
-    steps_are_pefts("phi3", 2, 0);
-    steps_are_pefts("phi3", 1, BWD_RECOMPUTE);
-    steps_are_pefts("phi3-dora", 2, 0);
+    steps_are_pefts("phi3", PHI3, 2, 0);
+    steps_are_pefts("phi3", PHI3, 1, BWD_RECOMPUTE);
+    steps_are_pefts("phi3-dora", PHI3, 2, 0);
+    steps_are_pefts("cohere2", "tests/golden/family/cohere2", 2, 0);
     new_adapter();
     pool_free(pool);
     golden_close(&g);

@@ -78,7 +78,8 @@ config_check(const struct config *c, struct err *e)
             "than %zu",
             c->H, c->D, DIM_MAX);
     if (!(c->eps > 0))
-        return err_set(e, EX_INPUT, "rms_norm_eps: is not above 0");
+        return err_set(e, EX_INPUT, "%s_norm_eps: is not above 0",
+            family_of(c)->layer_norm ? "layer" : "rms");
     if (!(c->theta > 1))
         return err_set(e, EX_INPUT, "rope_theta: %g is not above 1", c->theta);
     if (c->rope == ROPE_LLAMA3 && !(c->rope_low < c->rope_high))
@@ -161,7 +162,10 @@ read_layer_types(struct config_file *f, const json_t *j, struct err *e)
                 type, other_type(c));
         if (types && !delta && check_local(c, i, on, e) < 0)
             return -1;
-        config_bit_set(delta ? c->linear : c->local, i, on);
+        if (delta)
+            config_bit_set(c->linear, i, on);
+        else
+            config_set_local(c, i, on);
     }
     return 0;
 }
@@ -392,6 +396,8 @@ void
 config_set_local(struct config *c, size_t i, int local)
 {
     config_bit_set(c->local, i, local);
+    if (family_of(c)->bit == FAMILY_COHERE2)
+        config_set_rope(c, i, local);
 }
 
 int

@@ -83,7 +83,7 @@ struct config {
     size_t window; /* tokens that a token attends to in `local` blocks */
     unsigned char local[CONFIG_LAYERS / 8]; /* a bit for each block that has the
                                              * window */
-    double eps;                             /* of RMSNorm */
+    double eps;                             /* of norms */
     double theta;                           /* RoPE base */
     double theta_local; /* RoPE base of blocks with a window; 0: theta */
     enum rope_kind rope;
@@ -125,6 +125,7 @@ struct config {
     double residual_scale;      /* factor of what attention and MLP add to the
                                  * residual stream; 0: 1 */
     double logit_scale;         /* divisor of logits; 0: 1 */
+    double logit_factor;        /* factor of logits; 0: 1 */
 };
 
 /* Read a parsed config.json.  -1, and the JSON path in *e: a value is not
@@ -151,6 +152,8 @@ void config_bit_set(unsigned char *bits, size_t i, int on);
 size_t config_window(const struct config *c, size_t i);
 /* The shape of block i of a model that was not cut. */
 struct block_shape config_whole_block(const struct config *c, size_t i);
+/* Give block i the window, or none; in a cohere2 blocks without it have no
+ * RoPE. */
 void config_set_local(struct config *c, size_t i, int local);
 /* Has block i the gated delta rule in place of attention? */
 int config_linear(const struct config *c, size_t i);

@@ -33,6 +33,7 @@ static const struct config_attr {
         FAMILY_DEEPSEEK_V2, "1" },
     { "bos_token_id", FAMILY_SMOLLM3, "128000" },
     { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "2" },
+    { "bos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "5" },
     { "bos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3
         | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
         FAMILY_GPT_OSS, "null" },
@@ -48,6 +49,7 @@ static const struct config_attr {
     { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
         | FAMILY_DEEPSEEK_V2, "2" },
+    { "eos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "255001" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
     { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
     { "eos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
@@ -77,8 +79,10 @@ static const struct config_attr {
     { "hidden_size", FAMILY_GEMMA | FAMILY_PHI3, "3072" },
     { "hidden_size", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
-        FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "4096" },
+        FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE |
+        FAMILY_COHERE2), "4096" },
     { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
+    { "hidden_size", FAMILY_COHERE | FAMILY_COHERE2, "8192" },
     { "id2label", 0, "null" },
     { "initializer_range", 0, "0.02" },
     { "intermediate_size", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
@@ -89,6 +93,7 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_DEEPSEEK_V3, "18432" },
     { "intermediate_size", FAMILY_OLMOE, "2048" },
     { "intermediate_size", FAMILY_QWEN2 | FAMILY_QWEN3, "22016" },
+    { "intermediate_size", FAMILY_COHERE | FAMILY_COHERE2, "22528" },
     { "intermediate_size", FAMILY_GEMMA, "24576" },
     { "intermediate_size", FAMILY_SEED_OSS, "27648" },
     { "intermediate_size", FAMILY_GPT_OSS, "2880" },
@@ -100,15 +105,17 @@ static const struct config_attr {
     { "is_encoder_decoder", 0, "false" },
     { "kv_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "512" },
     { "label2id", 0, "null" },
+    { "layer_norm_eps", FAMILY_COHERE | FAMILY_COHERE2, "1e-05" },
     { "layer_types", ~(unsigned)(FAMILY_LLAMA | FAMILY_GEMMA | FAMILY_OLMO2 |
         FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_SEED_OSS | FAMILY_MIXTRAL |
         FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 |
-        FAMILY_DEEPSEEK_V3), "null" },
+        FAMILY_DEEPSEEK_V3 | FAMILY_COHERE), "null" },
     { "linear_conv_kernel_dim", FAMILY_QWEN3_5, "4" },
     { "linear_key_head_dim", FAMILY_QWEN3_5, "128" },
     { "linear_num_key_heads", FAMILY_QWEN3_5, "16" },
     { "linear_num_value_heads", FAMILY_QWEN3_5, "32" },
     { "linear_value_head_dim", FAMILY_QWEN3_5, "128" },
+    { "logit_scale", FAMILY_COHERE | FAMILY_COHERE2, "0.0625" },
     { "logits_scaling", FAMILY_GRANITE, "1.0" },
     { "max_position_embeddings", FAMILY_MISTRAL | FAMILY_GEMMA3 |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS, "131072" },
@@ -120,7 +127,8 @@ static const struct config_attr {
     { "max_position_embeddings", FAMILY_PHI3 | FAMILY_OLMOE |
         FAMILY_DEEPSEEK_V3, "4096" },
     { "max_position_embeddings", FAMILY_SEED_OSS, "524288" },
-    { "max_position_embeddings", FAMILY_GEMMA2 | FAMILY_GEMMA, "8192" },
+    { "max_position_embeddings", FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_COHERE |
+        FAMILY_COHERE2, "8192" },
     { "max_window_layers", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE, "28"
         },
     { "mlp_bias", FAMILY_LLAMA | FAMILY_SMOLLM3 | FAMILY_GRANITE |
@@ -147,9 +155,10 @@ static const struct config_attr {
         FAMILY_OLMOE | FAMILY_QWEN3_5, "16" },
     { "num_attention_heads", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
         FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE |
-        FAMILY_OLMOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3),
-        "32" },
-    { "num_attention_heads", FAMILY_GPT_OSS, "64" },
+        FAMILY_OLMOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 |
+        FAMILY_COHERE | FAMILY_COHERE2), "32" },
+    { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2,
+        "64" },
     { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
     { "num_attention_heads", FAMILY_SEED_OSS, "80" },
     { "num_experts", FAMILY_QWEN3_MOE, "128" },
@@ -164,12 +173,13 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "24" },
     { "num_hidden_layers", FAMILY_GEMMA3 | FAMILY_GEMMA2, "26" },
     { "num_hidden_layers", FAMILY_GEMMA, "28" },
-    { "num_hidden_layers", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS |
-        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
-        FAMILY_DEEPSEEK_V3), "32" },
+    { "num_hidden_layers", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
+        FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE |
+        FAMILY_PHI3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
+        FAMILY_DEEPSEEK_V2, "32" },
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
+    { "num_hidden_layers", FAMILY_COHERE | FAMILY_COHERE2, "40" },
     { "num_hidden_layers", FAMILY_DEEPSEEK_V3, "61" },
     { "num_hidden_layers", FAMILY_SEED_OSS, "64" },
     { "num_key_value_heads", FAMILY_DEEPSEEK_V3, "128" },
@@ -181,8 +191,8 @@ static const struct config_attr {
         FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS,
         "8" },
     { "num_key_value_heads", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
-        FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2, "null"
-        },
+        FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 |
+        FAMILY_COHERE | FAMILY_COHERE2, "null" },
     { "num_labels", 0, "null" },
     { "num_local_experts", FAMILY_GPT_OSS, "128" },
     { "num_local_experts", FAMILY_MIXTRAL, "8" },
@@ -194,7 +204,8 @@ static const struct config_attr {
     { "output_router_logits", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V2 |
         FAMILY_DEEPSEEK_V3, "false" },
-    { "pad_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "0" },
+    { "pad_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_COHERE | FAMILY_COHERE2, "0" },
     { "pad_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SEED_OSS |
         FAMILY_OLMOE, "1" },
     { "pad_token_id", FAMILY_MINISTRAL3, "11" },
@@ -202,7 +213,8 @@ static const struct config_attr {
     { "pad_token_id", FAMILY_PHI3, "32000" },
     { "pad_token_id", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 |
-        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE), "null" },
+        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE | FAMILY_COHERE |
+        FAMILY_COHERE2), "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
     { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "null"
@@ -226,8 +238,8 @@ static const struct config_attr {
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS,
         "1e-05" },
     { "rms_norm_eps", ~(unsigned)(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
-        FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS),
-        "1e-06" },
+        FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
+        FAMILY_COHERE | FAMILY_COHERE2), "1e-06" },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
     { "rope_parameters", ~(unsigned)(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS), "null"
@@ -244,11 +256,11 @@ static const struct config_attr {
         "\"llama_4_scaling_beta\": 0.1, \"rope_type\": \"yarn\"}" },
     { "rope_scaling", 0, "null" },
     { "rope_theta", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
-        FAMILY_MIXTRAL | FAMILY_GPT_OSS), "10000.0" },
+        FAMILY_MIXTRAL | FAMILY_GPT_OSS | FAMILY_COHERE), "10000.0" },
     { "rope_theta", FAMILY_GEMMA3 | FAMILY_MIXTRAL, "1000000.0" },
     { "rope_theta", FAMILY_GPT_OSS, "150000.0" },
     { "rope_theta", FAMILY_SMOLLM3, "2000000.0" },
-    { "rope_theta", FAMILY_OLMO3, "500000.0" },
+    { "rope_theta", FAMILY_OLMO3 | FAMILY_COHERE, "500000.0" },
     { "routed_scaling_factor", FAMILY_DEEPSEEK_V2, "1.0" },
     { "routed_scaling_factor", FAMILY_DEEPSEEK_V3, "2.5" },
     { "router_aux_loss_coef", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
@@ -259,17 +271,19 @@ static const struct config_attr {
     { "sliding_window", FAMILY_GPT_OSS, "128" },
     { "sliding_window", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
         FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_MINISTRAL |
-        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "4096" },
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_COHERE2, "4096" },
     { "sliding_window", FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_MINISTRAL3 |
         FAMILY_MIXTRAL | FAMILY_OLMOE, "null" },
+    { "sliding_window_pattern", FAMILY_COHERE2, "4" },
     { "sliding_window_pattern", FAMILY_GEMMA3, "6" },
     { "swiglu_alpha", FAMILY_GPT_OSS, "1.702" },
     { "swiglu_limit", FAMILY_GPT_OSS, "7.0" },
     { "tie_encoder_decoder", 0, "false" },
     { "tie_word_embeddings", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_GEMMA | FAMILY_SMOLLM3), "false" },
+        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2), "false"
+        },
     { "tie_word_embeddings", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_SMOLLM3, "true" },
+        FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2, "true" },
     { "topk_group", FAMILY_DEEPSEEK_V3, "4" },
     { "topk_group", FAMILY_DEEPSEEK_V2, "null" },
     { "topk_method", FAMILY_DEEPSEEK_V2, "\"greedy\"" },
@@ -278,6 +292,7 @@ static const struct config_attr {
     { "use_bidirectional_attention", FAMILY_GEMMA3, "false" },
     { "use_bidirectional_attention", FAMILY_GEMMA2 | FAMILY_GEMMA, "null" },
     { "use_cache", 0, "true" },
+    { "use_qk_norm", FAMILY_COHERE, "false" },
     { "use_sliding_window", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "false" },
     { "v_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "128" },
@@ -290,7 +305,8 @@ static const struct config_attr {
     { "vocab_size", FAMILY_SEED_OSS, "155136" },
     { "vocab_size", FAMILY_GPT_OSS, "201088" },
     { "vocab_size", FAMILY_QWEN3_5, "248320" },
-    { "vocab_size", FAMILY_GEMMA2 | FAMILY_GEMMA, "256000" },
+    { "vocab_size", FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_COHERE |
+        FAMILY_COHERE2, "256000" },
     { "vocab_size", FAMILY_GEMMA3, "262208" },
     { "vocab_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL, "32000" },

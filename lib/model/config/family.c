@@ -179,6 +179,24 @@ static const struct family families[] = {
         .bit = FAMILY_DEEPSEEK_V3,
         .more = LATENT | MIXTURE | W_BIT(W_ROUTER_SHIFT),
         .less = W_BIT(W_K) | W_BIT(W_V) },
+    { .type = "cohere",
+        .class = "CohereForCausalLM",
+        .gguf = "command-r",
+        .bit = FAMILY_COHERE,
+        .less = W_BIT(W_NORM2),
+        .layer_norm = 1,
+        .parallel = 1,
+        .pairs = 1 },
+    { .type = "cohere2",
+        .class = "Cohere2ForCausalLM",
+        .gguf = "cohere2",
+        .bit = FAMILY_COHERE2,
+        .less = W_BIT(W_NORM2),
+        .windows = WINDOW_EVERY,
+        .every = 4,
+        .layer_norm = 1,
+        .parallel = 1,
+        .pairs = 1 },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -427,7 +445,7 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
     const struct block_shape is = b ? *b : config_whole_block(c, 0);
     const size_t groups = is.groups, mlp = is.mlp, E = is.experts;
     const int there = family_has(c, t) &&
-        (t == W_NORM1                             ? groups + is.linear
+        (t == W_NORM1 ? groups + is.linear + (family_of(c)->parallel ? mlp : 0)
                 : block_is_delta(t)               ? is.linear
                 : t == W_Q && c->mla.q_rank > 0   ? 0
                 : t >= W_MLA_QA && t <= W_MLA_QB  ? groups * c->mla.q_rank

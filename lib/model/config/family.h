@@ -33,7 +33,9 @@ enum {
     FAMILY_QWEN3_5 = 1 << 20,
     FAMILY_GPT_OSS = 1 << 21,
     FAMILY_DEEPSEEK_V2 = 1 << 22,
-    FAMILY_DEEPSEEK_V3 = 1 << 23
+    FAMILY_DEEPSEEK_V3 = 1 << 23,
+    FAMILY_COHERE = 1 << 26,
+    FAMILY_COHERE2 = 1 << 27
 };
 
 /* Which blocks attend only to the last sliding_window tokens: those that
@@ -73,8 +75,13 @@ struct family {
     const char *norm2_gguf; /* GGUF name of W_NORM2, NULL: ffn_norm */
     const char *norm2;      /* Hugging Face name of W_NORM2, NULL:
                              * post_attention_layernorm */
-    int minus_one; /* Hugging Face stores norms minus 1, as of a Gemma */
-    int gated;     /* after each head's rows, Q has as many rows of a gate of
+    int minus_one;  /* Hugging Face stores norms minus 1, as of a Gemma */
+    int layer_norm; /* norms of the residual stream are LayerNorm, without
+                     * bias */
+    int parallel;   /* mixer and feed-forward read the same norm of the same
+                    * stream, and both are added to it */
+    int pairs;      /* RoPE turns 2i and 2i + 1 together, in both formats */
+    int gated;      /* after each head's rows, Q has as many rows of a gate of
                     * the head's output (att_gate) */
 };
 

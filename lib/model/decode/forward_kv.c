@@ -379,7 +379,7 @@ run_tile(struct kvcache *k)
         float *to = r->state != NULL ? r->state : r->last;
 
         if (to != NULL)
-            kern.rmsnorm(to, k->x + t * d, k->f->norm, d, (float)m->c.eps);
+            stream_norm(k->f, to, k->x + t * d, k->f->norm);
         if (r->last != NULL && to != r->last)
             memcpy(r->last, to, d * sizeof *to);
     }

@@ -47,8 +47,9 @@ unsaid_key(const struct config *c)
         return mla_unsaid(c);
     config_gguf_fixed(&same);
     if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
-        return "no_rope_layers";
-    if ((f->bit & (FAMILY_GEMMA | FAMILY_GEMMA2)) != 0 && !c->tied)
+        return f->bit == FAMILY_COHERE2 ? "layer_types: not every 4th is full"
+                                        : "no_rope_layers";
+    if ((f->bit & (FAMILY_GEMMA | FAMILY_GEMMA2 | COHERES)) != 0 && !c->tied)
         return "tie_word_embeddings: false";
     if ((f->bit == FAMILY_GEMMA2 || f->bit == FAMILY_GPT_OSS) && !any_window(c))
         return "layer_types: full_attention alone";
@@ -79,6 +80,10 @@ check_config(const struct config *c, struct err *e)
         warn("blocks without a window are not every %zuth: versions of "
              "llama.cpp that do not read %s take these",
             f->every, arch_key(c, "attention.sliding_window_pattern"));
+    if ((f->bit & COHERES) != 0 && c->H * c->D != c->d)
+        warn("%zu heads of %zu are not the hidden_size %zu: llama.cpp loads no "
+             "%s that is so",
+            c->H, c->D, c->d, f->gguf);
     if (!says_window(f) && any_window(c) && c->window < c->max_pos)
         warn("sliding_window: %zu is lost, a GGUF of %s has none: longer texts "
              "are read as a whole",

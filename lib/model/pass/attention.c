@@ -32,7 +32,7 @@ heads_widths(const struct config *c, const struct block_shape *b,
     raise_to(&w->gated, gated);
     raise_to(&w->lse, H);
     raise_to(&w->scratch, attn_scratch(&shape));
-    raise_to(&w->scratch, gated > 0 || config_has_mla(c) ? n : 0);
+    raise_to(&w->scratch, gated > 0 || config_has_mla(c) ? n : c->D);
 }
 
 void
@@ -90,6 +90,45 @@ norm_heads(const struct run *u, float *qkv)
 }
 
 void
+apart_pairs(const float *x, float *y, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        y[i] = x[2 * i];
+        y[i + n / 2] = x[2 * i + 1];
+    }
+}
+
+void
+join_pairs(const float *y, float *x, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        x[2 * i] = y[i];
+        x[2 * i + 1] = y[i + n / 2];
+    }
+}
+
+/* Turn a head.  Scores are the same in any order of a head's numbers, so those
+ * of pairs stay apart until the gradients are turned back. */
+static void
+turn_head(const struct run *u, const struct run_row *r, float *x,
+    const float *cs, int dir)
+{
+    const size_t n = config_rotary(&u->f->m->c);
+    float *room = u->f->scratch[r->worker];
+    const int pairs = u->f->family->pairs;
+
+    if (pairs && dir > 0) {
+        memcpy(room, x, n * sizeof *x);
+        apart_pairs(room, x, n);
+    }
+    kern.rope(x, cs, n, dir);
+    if (pairs && dir < 0) {
+        memcpy(room, x, n * sizeof *x);
+        join_pairs(room, x, n);
+    }
+}
+
+void
 turn_heads(const struct run *u, const struct run_row *r, float *qkv, int dir)
 {
     const struct config *c = &u->f->m->c;
@@ -98,7 +137,7 @@ turn_heads(const struct run *u, const struct run_row *r, float *qkv, int dir)
     const float by = angles_query(c, position);
 
     for (size_t h = 0; cs != NULL && h < u->H + u->KV; h++)
-        kern.rope(qkv + h * c->D, cs, config_rotary(c), dir);
+        turn_head(u, r, qkv + h * c->D, cs, dir);
     if (by != 1.0f)
         kern.scale(qkv, by, u->H * c->D);
 }

@@ -47,6 +47,11 @@ size_t position(const struct fwd *f, const struct rows *r, size_t b, size_t t);
 void turn_heads(const struct run *u, const struct run_row *r, float *qkv,
     int dir);
 
+/* y [n] = x, whose pairs are 2i and 2i + 1, in the order of kern.rope, which
+ * turns i and i + n/2 together.  join_pairs: the inverse.  No overlap. */
+void apart_pairs(const float *x, float *y, size_t n);
+void join_pairs(const float *y, float *x, size_t n);
+
 /* y [n] = x sigmoid(gate), for gated outputs of heads (Qwen 3.5); y may be
  * x. */
 void att_gate(float *y, const float *x, const float *gate, size_t n);

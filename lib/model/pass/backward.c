@@ -44,6 +44,7 @@ struct bwd {
     struct dropout drop; /* dropout of adapters */
     int dropping;        /* 1: training (bwd_dropout) */
     float *rstd;         /* [B,T] 1/rms in the final norm, times logit_factor */
+    float *mean; /* [B,T] means in the final norm; NULL: it is RMSNorm */
     struct balance balance;
     int balanced; /* 1: count the tokens of experts (bwd_keep_balance) */
     /* A tied embedding's gradient as input, held back.  slot[id]: 1 + the row
@@ -61,7 +62,8 @@ struct kept_array {
 
 /* List the arrays that a block of shape b, with adapters of `low` ranks, keeps
  * for `rows` padded rows and `tokens` tokens.  x2 is kept only if the block has
- * two branches; else it is the block's input or output. */
+ * two branches and is not parallel; else it is the block's input or output, or
+ * nothing needs it. */
 static void
 list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct block_shape *b, size_t low, struct acts *k,
@@ -73,7 +75,7 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct kept_array all[KEPT] = {
         { &k->qkv, rows * w.qkv },
         { &k->att, rows * w.att },
-        { &k->x2, mixer && ffn ? tokens * c->d : 0 },
+        { &k->x2, mixer && ffn && !family_of(c)->parallel ? tokens * c->d : 0 },
         { &k->gate, rows * w.gate },
         { &k->up, rows * w.up },
         { &k->raw, rows * w.raw },
@@ -103,6 +105,8 @@ lay_branch(struct branch_grads *g, const struct config *c, size_t rows,
 {
     g->y = arena_alloc(a, rows * c->d, sizeof(float));
     g->rstd = arena_alloc(a, tokens, sizeof(float));
+    if (family_of(c)->layer_norm)
+        g->mean = arena_alloc(a, tokens, sizeof(float));
     g->out = g->y;
     if (!has_added(c))
         return;
@@ -218,6 +222,8 @@ alloc_bwd(struct bwd *b, struct arena *a)
     if (stages_last(&b->t->stages)) {
         b->final = arena_alloc(a, tokens * c->d, sizeof(float));
         b->rstd = arena_alloc(a, tokens, sizeof(float));
+        if (family_of(c)->layer_norm)
+            b->mean = arena_alloc(a, tokens, sizeof(float));
     }
     alloc_grads(&b->g, b->f, rows, tokens, a);
     if (c->router.n > 0)
@@ -545,17 +551,19 @@ final_task(void *ctx, size_t task, size_t worker)
 
     (void)worker;
     for (size_t t = task * CHUNK; t < end; t++) {
-        float *dx = j->b->g.dx + t * d;
+        float *dx = j->b->g.dx + t * d, mean;
 
-        if (j->r->first[t] == UINT32_MAX)
+        if (j->r->first[t] == UINT32_MAX) {
             memset(dx, 0, d * sizeof *dx);
-        else
-            /* rstd takes the factor too, as the weight's gradient is computed
-             * from it */
-            j->b->rstd[t] = j->b->f->logit_factor *
-                kern.rmsnorm_bwd(dx, j->b->final + t * d,
-                    j->b->at.hidden[c->L] + t * d, j->b->f->norm, d,
-                    (float)c->eps, NULL);
+            continue;
+        }
+        /* rstd takes the factor too, as the weight's gradient is computed from
+         * it */
+        j->b->rstd[t] = j->b->f->logit_factor *
+            stream_norm_bwd(j->b->f, dx, j->b->final + t * d,
+                j->b->at.hidden[c->L] + t * d, j->b->f->norm, NULL, &mean);
+        if (j->b->mean != NULL)
+            j->b->mean[t] = mean;
     }
 }
 
@@ -568,6 +576,7 @@ final_weight_task(void *ctx, size_t task, size_t worker)
         .n = c->d,
         .heads = 1,
         .rstd = j->b->rstd,
+        .mean = j->b->mean,
         .ldr = 1,
         .x = j->b->at.hidden[c->L],
         .x_rows = j->r->T,

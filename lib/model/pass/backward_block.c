@@ -205,6 +205,18 @@ sum_matrix(struct run *u, int k, const float *dy, size_t lddy, const float *x)
             .ldx = low_width(u->b) });
 }
 
+/* sum [n] += rstd * (x - mean) * dy */
+static void
+add_centred(float *sum, float rstd, float mean, const float *x, const float *dy,
+    size_t n)
+{
+    float less[VEC_COLS];
+
+    for (size_t i = 0; i < n; i++)
+        less[i] = x[i] - mean;
+    kern.axmul(sum, rstd, less, dy, n);
+}
+
 void
 vec_grad_add(const struct vec_grad *v, const struct rows *r, size_t task)
 {
@@ -224,6 +236,9 @@ vec_grad_add(const struct vec_grad *v, const struct rows *r, size_t task)
             for (size_t h = 0; h < v->heads; h++) {
                 if (v->rstd == NULL)
                     kern.add(sum, sum, dy + h * v->n, n);
+                else if (v->mean != NULL)
+                    add_centred(sum, v->rstd[tok * v->ldr + h], v->mean[tok],
+                        x + h * v->n, dy + h * v->n, n);
                 else
                     kern.axmul(sum, v->rstd[tok * v->ldr + h], x + h * v->n,
                         dy + h * v->n, n);
@@ -326,6 +341,19 @@ weight_grads(struct grad_list *j)
 
 /* ---- branches ---- */
 
+float
+stream_norm_bwd(const struct fwd *f, float *dx, const float *dy, const float *x,
+    const float *w, const float *res, float *mean)
+{
+    const size_t d = f->m->c.d;
+    const float eps = (float)f->m->c.eps;
+
+    *mean = 0;
+    return f->family->layer_norm
+        ? kern.layernorm_bwd(dx, dy, x, w, d, eps, res, mean)
+        : kern.rmsnorm_bwd(dx, dy, x, w, d, eps, res);
+}
+
 /* From the gradient at a branch's y compute that at its part's output: backward
  * through the family's factor and the norm after the part.  Compute the input
  * of the part again. */
@@ -357,6 +385,17 @@ branch_out_back(struct run *u, const struct run_row *r)
         memcpy(dout, dy, size);
 }
 
+/* Add the gradients at the norm's output, which both branches of a parallel
+ * block read. */
+static void
+both_norms_back(struct run *u, const struct run_row *r)
+{
+    const size_t d = u->f->m->c.d, at = r->at * d;
+
+    if (r->live)
+        kern.add(u->mixer.d.xn + at, u->mixer.d.xn + at, u->ffn.d.xn + at, d);
+}
+
 /* dx = the gradient at y + the gradient through the norm before the part. */
 static void
 branch_norm_back(struct run *u, const struct run_row *r)
@@ -364,22 +403,24 @@ branch_norm_back(struct run *u, const struct run_row *r)
     const struct branch *in = r->in;
     const size_t d = u->f->m->c.d, at = r->at * d;
     const float *norm = u->vec[in->norm];
-    float *dx = u->g->dx + r->tok * d;
+    float *dx = u->g->dx + r->tok * d, mean;
 
     if (!r->live && r->t < u->r->T)
         memset(dx, 0, d * sizeof *dx);
-    else if (r->live && norm != NULL)
-        in->d.rstd[r->tok] = kern.rmsnorm_bwd(dx, in->d.xn + at,
-            in->x + r->tok * d, norm, d, (float)u->f->m->c.eps, in->d.y + at);
-    else if (r->live)
+    else if (r->live && norm != NULL) {
+        in->d.rstd[r->tok] = stream_norm_bwd(u->f, dx, in->d.xn + at,
+            in->x + r->tok * d, norm, in->d.y + at, &mean);
+        if (in->d.mean != NULL)
+            in->d.mean[r->tok] = mean;
+    } else if (r->live)
         kern.add(dx, in->d.xn + at, in->d.y + at, d);
 }
 
 /* Add the gradient of norm t of the residual stream: x (x_rows rows a sequence)
  * is its input, dy the gradient at its output. */
 static void
-sum_norm(struct run *u, int t, const float *rstd, const float *x, size_t x_rows,
-    const float *dy)
+sum_norm(struct run *u, int t, const float *rstd, const float *mean,
+    const float *x, size_t x_rows, const float *dy)
 {
     const size_t d = u->f->m->c.d;
 
@@ -387,6 +428,7 @@ sum_norm(struct run *u, int t, const float *rstd, const float *x, size_t x_rows,
         sum_vector(u, t,
             (struct vec_grad){ .heads = 1,
                 .rstd = rstd,
+                .mean = mean,
                 .ldr = 1,
                 .x = x,
                 .x_rows = x_rows,
@@ -395,33 +437,47 @@ sum_norm(struct run *u, int t, const float *rstd, const float *x, size_t x_rows,
                 .lddy = d });
 }
 
+/* From a branch's y to the output of its norm. */
 static void
-branch_backward(struct run *u, const struct branch *in)
+branch_part_back(struct run *u, const struct branch *in)
 {
     const size_t d = u->f->m->c.d;
 
     stage_rows(u, in, branch_out_back, "backward copy, norm again", 4 * d);
     in->part->backward(u, in);
-    stage_rows(u, in, branch_norm_back, "backward norm", 4 * d);
-    sum_norm(u, in->norm, in->d.rstd, in->x, u->r->T, in->d.xn);
-    sum_norm(u, in->after, in->d.rstd_after, in->out, u->c.Tp, in->d.y);
+    sum_norm(u, in->after, in->d.rstd_after, NULL, in->out, u->c.Tp, in->d.y);
     if (in->bias >= 0 && u->vec[in->bias] != NULL)
         sum_bias(u, in->bias, in->d.out, d);
+}
+
+/* From the output of a branch's norm to the residual stream. */
+static void
+branch_stream_back(struct run *u, const struct branch *in)
+{
+    stage_rows(u, in, branch_norm_back, "backward norm", 4 * u->f->m->c.d);
+    sum_norm(u, in->norm, in->d.rstd, in->d.mean, in->x, u->r->T, in->d.xn);
 }
 
 void
 block_backward(struct run *u)
 {
     struct grad_list sums = { .u = u };
+    const size_t d = u->f->m->c.d;
 
     u->sums = &sums;
     u->mixer.d = u->g->mixer;
     u->mixer.xn = u->mixer.d.again;
     u->ffn.d = u->g->ffn;
     if (u->ffn.part != NULL)
-        branch_backward(u, &u->ffn);
+        branch_part_back(u, &u->ffn);
+    if (u->ffn.part != NULL && !u->parallel)
+        branch_stream_back(u, &u->ffn);
     if (u->mixer.part != NULL)
-        branch_backward(u, &u->mixer);
+        branch_part_back(u, &u->mixer);
+    if (u->parallel)
+        stage_rows(u, &u->mixer, both_norms_back, "backward add", 3 * d);
+    if (u->mixer.part != NULL)
+        branch_stream_back(u, &u->mixer);
     run_stages(u);
     weight_grads(&sums);
 }

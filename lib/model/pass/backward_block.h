@@ -42,7 +42,8 @@ void stage_back(struct run *u, const struct branch *in, const struct product *p,
 
 /*
  * How to sum the gradient of a vector over the rows of the batch, in order:
- *   a norm's weight  g[n] += sum over tokens and heads of rstd * x * dy
+ *   a norm's weight  g[n] += sum over tokens and heads of rstd * (x - mean) *
+ *                    dy, where mean is that of the token, 0 if `mean` is NULL
  *   a bias           g[n] += sum of dy (rstd NULL, x not read)
  * For row b, token t and head h:
  *   element 0 of x is x[(b * x_rows + t) * ldx + h * n]
@@ -52,7 +53,7 @@ void stage_back(struct run *u, const struct branch *in, const struct product *p,
 struct vec_grad {
     float *g;
     size_t n, heads;
-    const float *rstd, *x, *dy;
+    const float *rstd, *mean, *x, *dy; /* mean [B,T] */
     size_t ldr, x_rows, ldx, dy_rows, lddy;
 };
 /* Columns of a vector's gradient in one task. */

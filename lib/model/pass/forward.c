@@ -6,6 +6,8 @@
  *     for each block
  *         x = x + mixer(norm(x))           attention.c, mla.c, delta.c
  *         x = x + feed-forward(norm(x))    dense.c, experts.c
+ *     or, if the family's blocks are parallel
+ *         x = x + mixer(norm(x)) + feed-forward(norm(x))
  *     final states = norm(x)
  *
  * The blocks of generation, whose rows have their keys and values in a cache,
@@ -92,6 +94,18 @@ fwd_embed(struct fwd *f, const struct rows *r, float *x)
 /* ---- a block ---- */
 
 void
+stream_norm(const struct fwd *f, float *y, const float *x, const float *w)
+{
+    const size_t d = f->m->c.d;
+    const float eps = (float)f->m->c.eps;
+
+    if (f->family->layer_norm)
+        kern.layernorm(y, x, w, NULL, d, eps);
+    else
+        kern.rmsnorm(y, x, w, d, eps);
+}
+
+void
 branch_norm(struct run *u, const struct run_row *r)
 {
     const struct branch *in = r->in;
@@ -102,13 +116,13 @@ branch_norm(struct run *u, const struct run_row *r)
     if (!r->live)
         memset(xn, 0, d * sizeof *xn);
     else if (norm != NULL)
-        kern.rmsnorm(xn, x, norm, d, (float)u->f->m->c.eps);
+        stream_norm(u->f, xn, x, norm);
     else
         memcpy(xn, x, d * sizeof *xn);
 }
 
-/* y = x + by * norm(output + bias); bias, norm and factor only where the family
- * has them. */
+/* y = to + by * norm(output + bias); bias, norm and factor only where the
+ * family has them. */
 static void
 branch_sum(struct run *u, const struct run_row *r)
 {
@@ -130,7 +144,7 @@ branch_sum(struct run *u, const struct run_row *r)
             (float)c->eps);
     if (by != 1.0f)
         kern.scale(out, by, d);
-    kern.add(y, in->x + r->tok * d, out, d);
+    kern.add(y, in->to + r->tok * d, out, d);
 }
 
 static void
@@ -217,8 +231,7 @@ norm_task(void *ctx, size_t task, size_t worker)
         if (j->r->first[t] == UINT32_MAX)
             memset(j->y + t * c->d, 0, c->d * sizeof *j->y);
         else
-            kern.rmsnorm(j->y + t * c->d, j->x + t * c->d, j->f->norm, c->d,
-                (float)c->eps);
+            stream_norm(j->f, j->y + t * c->d, j->x + t * c->d, j->f->norm);
     }
 }
 

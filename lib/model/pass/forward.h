@@ -80,8 +80,8 @@ struct fwd_tapped {
     size_t ld;           /* floats from one row to the next */
     const float *x;      /* [B,Tp,n] with ld; zeros in rows past T and of
                           * padding */
-    const float *stream; /* [B,T,d] residual stream at the input of the branch
-                          * (attention or MLP) */
+    const float *stream; /* [B,T,d] residual stream that the branch (attention
+                          * or MLP) adds to */
 };
 void fwd_tap(struct fwd *f, void (*fn)(void *ctx, const struct fwd_tapped *t),
     void *ctx);

@@ -91,6 +91,8 @@ struct fwd {
     size_t *context_at; /* [ranks+1] */
     float *xn;          /* [B,Tp,d] normed rows */
     float *out;         /* [B,Tp,d] output of o, then of down */
+    float *mid;         /* [B,T,d] residual stream between the branches of a
+                         * parallel block; NULL: the family has none */
     float *act;         /* [B,Tp,mlp] */
     struct acts a;      /* x2 is set by each call; without FWD_ACTS
                                      * all other pointers are NULL */
@@ -134,6 +136,12 @@ int has_post_norm(const struct config *c);
 /* Do the outputs of o and down pass a norm or a factor before they are added to
  * the residual stream, so that their gradients are not the stream's? */
 int has_added(const struct config *c);
+/* y [d] = the norm, with the weight w [d], of a row x of the residual stream:
+ * RMSNorm, or LayerNorm if the family has that; y may be x.  stream_norm_bwd:
+ * as kern.rmsnorm_bwd; *mean becomes the mean of x, 0 for RMSNorm. */
+void stream_norm(const struct fwd *f, float *y, const float *x, const float *w);
+float stream_norm_bwd(const struct fwd *f, float *dx, const float *dy,
+    const float *x, const float *w, const float *res, float *mean);
 /* A factor of a configuration, in which 0 means 1. */
 float factor_of(double x);
 #endif

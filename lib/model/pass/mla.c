@@ -113,15 +113,14 @@ latent_norms(struct run *u, const struct run_row *r)
     kern.rmsnorm(kv, x + s->q_rank, u->vec[W_MLA_NKV], s->kv_rank, latent_eps);
 }
 
-/* y = x [rope] in the order of kern.rope, which turns i and i + rope/2
- * together. */
+/* y = x [rope] in the order of kern.rope. */
 static void
-apart_pairs(const struct mla_shape *s, const float *x, float *y)
+rope_part(const struct mla_shape *s, const float *x, float *y)
 {
-    const size_t half = s->rope / 2;
-
-    for (size_t i = 0; i < s->rope; i++)
-        y[s->halves ? i : i / 2 + i % 2 * half] = x[i];
+    if (s->halves)
+        memcpy(y, x, s->rope * sizeof *y);
+    else
+        apart_pairs(x, y, s->rope);
 }
 
 /* Make a row of a.qkv, which begins with H queries, a row of attention [q | k |
@@ -144,9 +143,9 @@ latent_heads(struct run *u, const struct run_row *r)
         float *q = qkv + h * c->D, *k = q + u->H * c->D, *v = k + u->H * c->D;
 
         memcpy(room, q, c->D * sizeof *q);
-        apart_pairs(s, room + s->nope, q);
+        rope_part(s, room + s->nope, q);
         memcpy(q + s->rope, room, s->nope * sizeof *q);
-        apart_pairs(s, shared, k);
+        rope_part(s, shared, k);
         memcpy(k + s->rope, wide, s->nope * sizeof *k);
         wide += s->nope;
         memcpy(v, wide, s->v * sizeof *v);
@@ -237,14 +236,14 @@ latent_outputs_back(struct run *u, const struct run_row *r)
     }
 }
 
-/* apart_pairs backward. */
+/* rope_part backward. */
 static void
-join_pairs(const struct mla_shape *s, const float *y, float *x)
+rope_part_back(const struct mla_shape *s, const float *y, float *x)
 {
-    const size_t half = s->rope / 2;
-
-    for (size_t i = 0; i < s->rope; i++)
-        x[i] = y[s->halves ? i : i / 2 + i % 2 * half];
+    if (s->halves)
+        memcpy(x, y, s->rope * sizeof *x);
+    else
+        join_pairs(y, x, s->rope);
 }
 
 /* latent_heads backward: from a row of dqkv, turned back, the gradients of the
@@ -266,8 +265,8 @@ latent_heads_back(struct run *u, const struct run_row *r)
 
         memcpy(room, q, c->D * sizeof *q);
         memcpy(q, room + s->rope, s->nope * sizeof *q);
-        join_pairs(s, room, q + s->nope);
-        join_pairs(s, k, room);
+        rope_part_back(s, room, q + s->nope);
+        rope_part_back(s, k, room);
         kern.add(shared, shared, room, s->rope);
         memcpy(wide, k + s->rope, s->nope * sizeof *k);
         wide += s->nope;

@@ -227,7 +227,7 @@ void
 show_input(struct run *u, const struct branch *in, enum fwd_input input,
     const float *x, size_t n)
 {
-    const struct fwd_tapped t = { u->i, input, u->r, u->c.Tp, n, n, x, in->x };
+    const struct fwd_tapped t = { u->i, input, u->r, u->c.Tp, n, n, x, in->to };
 
     if (u->f->tap == NULL)
         return;
@@ -358,8 +358,9 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r,
     u->act = f->act;
     u->mixer =
         (struct branch){ .norm = W_NORM1, .bias = W_BO, .after = W_NORM_ATT };
-    u->ffn =
-        (struct branch){ .norm = W_NORM2, .bias = -1, .after = W_NORM_MLP };
+    u->ffn = (struct branch){ .norm = f->family->parallel ? W_NORM1 : W_NORM2,
+        .bias = -1,
+        .after = W_NORM_MLP };
     set_branch(u, &u->mixer, part_of(&f->m->c, &shape, 0, MIXERS));
     set_branch(u, &u->ffn, part_of(&f->m->c, &shape, MIXERS, PARTS));
     if (engine == NULL && u->KV > 0)
@@ -370,10 +371,13 @@ void
 run_streams(struct run *u, const float *x, float *y)
 {
     const int both = u->mixer.part != NULL && u->ffn.part != NULL;
+    float *mid = u->f->family->parallel ? u->f->mid : u->a.x2;
 
-    u->mixer.x = x;
-    u->mixer.y = both ? u->a.x2 : y;
-    u->ffn.x = both ? u->a.x2 : x;
+    u->parallel = both && u->f->family->parallel;
+    u->mixer.x = u->mixer.to = x;
+    u->mixer.y = both ? mid : y;
+    u->ffn.to = both ? mid : x;
+    u->ffn.x = u->parallel ? x : u->ffn.to;
     u->ffn.y = y;
     u->mixer.out = u->a.o != NULL ? u->a.o : u->f->out;
     u->ffn.out = u->a.down != NULL ? u->a.down : u->f->out;

@@ -3,10 +3,13 @@
  *
  * A block is two branches of the residual stream, a mixer and then a
  * feed-forward.  Each is
- *     y = x + after(part(norm(x)))
- * where `after` is a bias, a norm and a factor, if the family has them.  What a
- * branch computes between the norms is its part (struct part): a file with one
- * function for each direction.
+ *     y = to + after(part(norm(x)))
+ * where `after` is a bias, a norm and a factor, if the family has them.  The
+ * branches are joined in one of two ways.  In most families the x and the `to`
+ * of the feed-forward are the mixer's y.  In a parallel block only its `to` is
+ * that: its x and its norm are the mixer's.  A branch that is alone has to = x.
+ * What a branch computes between the norms is its part (struct part): a file
+ * with one function for each direction.
  *
  * Functions of parts do not compute but add stages to the list of the run: work
  * on each row, or products.  An engine runs the list: that of batches below,
@@ -64,6 +67,7 @@ struct branch_grads {
     float *xn;         /* of the norm's output */
     float *again;      /* the norm's output, computed again */
     float *rstd;       /* [B,T] 1/rms in the norm */
+    float *mean;       /* [B,T] means in the norm; NULL: it is RMSNorm */
     float *rstd_after; /* [B,T] 1/rms in the norm after the part; NULL: there
                          * is no such norm */
 };
@@ -72,8 +76,9 @@ struct branch {
     const struct part *part; /* NULL: the block has no such branch */
     int norm, bias, after;   /* vectors of the block (bias -1: none), which it
                               * may not have */
-    const float *x;          /* [B,T,d] residual stream before the branch */
-    float *y;                /* [B,T,d] residual stream after it; may be x */
+    const float *x;          /* [B,T,d] residual stream that it reads */
+    const float *to;         /* [B,T,d] stream that it adds to; mostly x */
+    float *y;                /* [B,T,d] the sum; may be x or `to` */
     float *xn;               /* [B,Tp,d] normed rows */
     float *out;              /* [B,Tp,d] output of the part */
     struct branch_grads d;   /* backward only */
@@ -165,6 +170,7 @@ struct run {
     const float *const *vec; /* [W_N] the block's vectors in fp32; NULL: it has
                               * no such vector */
     struct branch mixer, ffn;
+    int parallel;     /* 1: the block has both, and is parallel */
     struct sight see; /* batches only */
     struct acts a;
     float *act;         /* [B,Tp,mlp]; may be a.gate */
@@ -179,7 +185,7 @@ struct run {
 
 /* Set all but a, drop and the branches' streams for rows r in block i.  engine
  * NULL: that of batches.  run_streams then sets the branches' x and y, from x
- * to y over a.x2, and their out. */
+ * to y over a.x2 or, in a parallel block, f->mid, and their out. */
 void run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r,
     const struct engine *engine);
 void run_streams(struct run *u, const float *x, float *y);

@@ -211,6 +211,8 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
 
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
+    if (f->family->parallel)
+        f->mid = arena_alloc(a, f->B * f->T * c->d, sizeof *f->mid);
     if (parts & FWD_ACTS) {
         f->a.qkv = arena_alloc(a, rows * w.qkv, sizeof(float));
         f->a.att = arena_alloc(a, rows * w.att, sizeof(float));
@@ -251,7 +253,8 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
     f->family = family_of(&m->c);
     f->embed_scale =
         f->family->gemma ? sqrtf((float)m->c.d) : factor_of(m->c.embed_scale);
-    f->logit_factor = 1.0f / factor_of(m->c.logit_scale);
+    f->logit_factor =
+        factor_of(m->c.logit_factor) / factor_of(m->c.logit_scale);
     f->pool = pool;
     f->B = B;
     f->T = T;
