@@ -118,6 +118,8 @@ for i, more in enumerate((
         dict(num_hidden_layers=1), dict(num_hidden_layers=6, intermediate_size=64),
         dict(layer_norm_eps=1e-2), dict(num_key_value_heads=1, logit_scale=2.0),
         dict(hidden_size=40, head_dim=12), dict(vocab_size=70), dict(num_key_value_heads=3),
+        dict(hidden_size=64, head_dim=32, num_attention_heads=2, num_key_value_heads=2),
+        dict(intermediate_size=100, num_key_value_heads=2),
         dict(rope_parameters=dict(rope_type='default', rope_theta=5e4)))):
     add(f'cohere-{i}', *BASE['cohere'][:2], {**BASE['cohere'][2], **more})
     add(f'cohere2-{i}', *BASE['cohere2'][:2], {**BASE['cohere2'][2], **more})
