@@ -76,7 +76,8 @@ void gemm_bf16_ref(struct kern *k, enum kern_bf16 result);
 static inline size_t
 bf16_block(enum kern_bf16 result, size_t deep)
 {
-    const size_t most = result == KERN_BF16_AVX512 ? BF16_WORDS : 2 * BF16_WORDS;
+    const size_t most =
+        result == KERN_BF16_AVX512 ? BF16_WORDS : 2 * BF16_WORDS;
     const size_t n = (deep + most - 1) / most;
 
     return ((deep + n - 1) / n + BF16_CHUNK - 1) / BF16_CHUNK * BF16_CHUNK;

@@ -46,7 +46,7 @@ pack_quads(uint16_t *out, size_t n, size_t l, size_t kc,
             uint16x4x4_t q;
 
             UNROLL
-            for (size_t j = 0; j < QUAD; j++)
+            for (size_t j = 0; j < QUAD; j++) {
                 if (x->l_step == 1)
                     vst1_u16(out + QUAD * j,
                         round_quad(operand_from(x, i + j, l).p, x->half,
@@ -54,6 +54,7 @@ pack_quads(uint16_t *out, size_t n, size_t l, size_t kc,
                 else
                     q.val[j] = round_quad(operand_from(x, i, l + j).p, x->half,
                         l + j < kc ? left(n, i) : 0);
+            }
             if (x->l_step != 1)
                 vst4_u16(out, q);
         }
@@ -87,10 +88,11 @@ tile_sums(size_t chunks, const uint16_t *restrict a, const uint16_t *restrict b,
     float32x4_t s[SIDE / 2][SIDE / 2];
 
     UNROLL
-    for (int i = 0; i < SIDE / 2; i++)
+    for (int i = 0; i < SIDE / 2; i++) {
         UNROLL
         for (int j = 0; j < SIDE / 2; j++)
             s[i][j] = vdupq_n_f32(0.0f);
+    }
     for (size_t l = 0; l < chunks * BF16_CHUNK; l += QUAD) {
         bfloat16x8_t x[SIDE / 2], y[SIDE / 2];
 
@@ -100,20 +102,22 @@ tile_sums(size_t chunks, const uint16_t *restrict a, const uint16_t *restrict b,
             y[i] = vreinterpretq_bf16_u16(vld1q_u16(b + 8 * i));
         }
         UNROLL
-        for (int i = 0; i < SIDE / 2; i++)
+        for (int i = 0; i < SIDE / 2; i++) {
             UNROLL
             for (int j = 0; j < SIDE / 2; j++)
                 s[i][j] = vbfmmlaq_f32(s[i][j], x[i], y[j]);
+        }
         a += QUAD * BF16_GROUP;
         b += QUAD * BF16_GROUP;
     }
     UNROLL
-    for (int i = 0; i < SIDE / 2; i++)
+    for (int i = 0; i < SIDE / 2; i++) {
         UNROLL
         for (int j = 0; j < SIDE / 2; j++) {
             vst1_f32(&out[2 * i][2 * j], vget_low_f32(s[i][j]));
             vst1_f32(&out[2 * i + 1][2 * j], vget_high_f32(s[i][j]));
         }
+    }
 }
 
 static void

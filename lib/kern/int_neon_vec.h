@@ -117,7 +117,7 @@ q_quad(int32x4_t sum, int32x4_t q, int32x4_t x, int i)
     return vpadalq_s16(sum, vpaddq_s16(low, high));
 }
 #endif
-#define Q_QUADS(half)                                               \
+#define Q_QUADS(half)                                                \
     sum.val[half] = q_quad(sum.val[half], q[i].val[half], a, 0);     \
     sum.val[half] = q_quad(sum.val[half], q[i + 1].val[half], a, 1); \
     sum.val[half] = q_quad(sum.val[half], q[i + 2].val[half], a, 2); \

@@ -74,7 +74,7 @@ fastest(enum kern_bf16 result)
 #elif defined(__aarch64__)
     if (strcmp(single.name, "neon") != 0)
         return NULL;
-    return result == KERN_BF16_AVX512               ? &bf16_fma_neon
+    return result == KERN_BF16_AVX512                ? &bf16_fma_neon
         : result == KERN_BF16_BFMMLA && cpu_bfmmla() ? &bf16_bfmmla
                                                      : NULL;
 #else

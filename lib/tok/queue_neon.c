@@ -30,8 +30,7 @@ line_find(const uint64_t *line, uint64_t want, unsigned shift)
     for (int i = 0; i < LINE_PAIRS; i += 2) {
         const uint64x2_t x = veorq_u64(vld1q_u64(line + i), w);
 
-        least = vandq_u64(least,
-            vornq_u64(x, vceqzq_u64(vshlq_u64(x, down))));
+        least = vandq_u64(least, vornq_u64(x, vceqzq_u64(vshlq_u64(x, down))));
     }
     return vgetq_lane_u64(least, 0) & vgetq_lane_u64(least, 1);
 }

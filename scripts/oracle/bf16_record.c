@@ -22,7 +22,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CASES_BFMMLA = 1024, CASES_AMX = 40, CASES_AVX512 = 1024, WITHOUT_C = 256 };
+enum {
+    CASES_BFMMLA = 1024,
+    CASES_AMX = 40,
+    CASES_AVX512 = 1024,
+    WITHOUT_C = 256
+};
 
 static uint64_t state = 88172645463325252u; /* xorshift64 */
 
