@@ -34,6 +34,8 @@ flops_of(const struct costs *k, const struct conf *c)
         n += groups *
             (4.0 * d * (head + (double)g->D) + 4.0 * head * (double)k->T / 2.0);
         n += 6.0 * d * (double)c->b[i].mlp;
+        if (c->b[i].linear && conf_has(c, i)) /* the short convolution */
+            n += 8.0 * d * d;
     }
     return n;
 }

@@ -152,6 +152,7 @@ cut_blocks(struct model *out, const struct model *m, const struct choice *c,
         *b = m->block[k->block];
         config_set_local(&out->c, i, config_window(&m->c, k->block) > 0);
         config_set_rope(&out->c, i, config_rope(&m->c, k->block));
+        config_bit_set(out->c.linear, i, b->linear > 0);
         if ((b->groups = k->ngroups) > 0)
             cut_attention(b, m, k, a);
         if ((b->mlp = k->nchan) > 0)

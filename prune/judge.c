@@ -150,8 +150,8 @@ parts_of(const struct model *m, const struct choice *c)
         const struct choice_block *b = &c->b[i];
         const struct block *of = &m->block[b->block];
 
-        p[b->block] = (struct fwd_part){ b->ngroups == 0, b->nchan == 0,
-            factors(b->group, b->ngroups, of->groups),
+        p[b->block] = (struct fwd_part){ b->ngroups == 0 && !of->linear,
+            b->nchan == 0, factors(b->group, b->ngroups, of->groups),
             factors(b->chan, b->nchan, of->mlp) };
     }
     return p;

@@ -89,6 +89,11 @@ shapes_open(const struct model *m, size_t T, struct pool *pool,
 {
     struct shapes *s = xcalloc(1, sizeof(*s));
 
+    if (m->c.conv > 0)
+        die(EX_USAGE,
+            "%s: has blocks with the short convolution, which are not timed: "
+            "give --params, --ratio or --flops in place of --latency",
+            m->path);
     *s = (struct shapes){ .m = m, .T = T, .pool = pool, .fd = -1 };
     s->ids = xcalloc(T, sizeof(*s->ids));
     s->first = xcalloc(T, sizeof(*s->first));

@@ -13,7 +13,6 @@
 #include "format/ckpt.h"
 #include "kern/kern.h"
 #include "model/pass/compute.h"
-#include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
 #include "msg/addr.h"
 #include "shard/source.h"
@@ -187,11 +186,12 @@ rank_share(struct teacher *t)
             "%s: is in F8_E4M3, which --shard and --tensor do not split: leave "
             "them out, or convert it to BF16",
             t->a->model);
-    if (config_has_delta(&t->m.c) && (t->a->tensor != 1 || t->a->context > 1))
+    if (config_linear_name(&t->m.c) != NULL &&
+        (t->a->tensor != 1 || t->a->context > 1))
         die(EX_USAGE,
-            "%s: has blocks with the gated delta rule, whose heads and rows "
-            "--tensor and --context-ranks do not split: leave them out",
-            t->a->model);
+            "%s: has blocks with %s, whose heads and rows --tensor and "
+            "--context-ranks do not split: leave them out",
+            t->a->model, config_linear_name(&t->m.c));
     if (t->a->shard != SHARD_NONE) {
         t->shard = shard_new(&t->m,
             t->a->shard == SHARD_NODE ? dist_node() : dist_world(), t->last);

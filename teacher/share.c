@@ -1,6 +1,5 @@
 /* A rank's heads and channels of a model; see share.h. */
 #include "share.h"
-#include "model/config/delta_config.h"
 #include "model/config/family.h"
 
 #include <stdlib.h>
@@ -208,11 +207,10 @@ share_make(struct model_share *s, const struct model *m, size_t rank, size_t n,
     size_t groups = 1;
 
     memset(s, 0, sizeof *s);
-    if (config_has_delta(&m->c))
+    if (config_linear_name(&m->c) != NULL)
         return err_set(e, EX_USAGE,
-            "%s: heads of %s cannot be shared: blocks have the gated delta "
-            "rule",
-            m->path, m->c.arch);
+            "%s: heads of %s cannot be shared: blocks have %s", m->path,
+            m->c.arch, config_linear_name(&m->c));
     if (family_of(&m->c)->whole_norms)
         return err_set(e, EX_USAGE,
             "%s: heads of %s cannot be shared: its norms of Q and K span all "

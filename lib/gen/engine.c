@@ -38,7 +38,7 @@ gen_new(const struct model *m, struct pool *pool, const struct tokenizer *tok,
     g->pool = pool;
     g->tok = tok;
     g->limits = *l;
-    g->limits.apart |= config_has_delta(&m->c);
+    g->limits.apart |= m->c.conv > 0;
     g->V = tok != NULL && tok_vocab(tok) < V ? tok_vocab(tok) : V;
     add_end_ids(g);
     g->kv = kv_new(m, pool, l->texts, l->pages, l->longest);

@@ -22,10 +22,14 @@ SMALL = dict(num_hidden_layers=2, hidden_size=64, intermediate_size=64, vocab_si
     num_attention_heads=4, num_key_value_heads=4)
 # without these a model cannot be made, or has blocks of another kind
 MADE = dict(ministral=dict(head_dim=16), granitemoehybrid=dict(layer_types=["full_attention"] * 2,
-    num_local_experts=0))
+    num_local_experts=0), lfm2=dict(layer_types=["conv", "full_attention"]))
 # read by functions that models share: masking_utils, modeling_rope_utils; transformers 4's base class
 SHARED = dict(is_causal=True, original_max_position_embeddings=None, pruned_heads={}, add_cross_attention=False,
     tie_encoder_decoder=False, tie_word_embeddings=False)
+
+
+class Other(str):
+    """The key that another key is a name for."""
 
 
 def taken(cls, names):
@@ -39,7 +43,8 @@ def taken(cls, names):
                     and n.func.attr in ("get", "pop", "setdefault")
                     and getattr(n.func.value, "id", "") == "kwargs" and isinstance(n.args[0], ast.Constant)):
                 v = n.args[1] if len(n.args) > 1 else None
-                found[n.args[0].value] = v.value if isinstance(v, ast.Constant) else None
+                # self.this = kwargs.pop("that", self.this): another name
+                found[n.args[0].value] = Other(v.attr) if isinstance(v, ast.Attribute) else v.value if isinstance(v, ast.Constant) else None
             if (isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.In) and isinstance(n.left, ast.Constant)
                     and getattr(n.comparators[0], "id", "") == "kwargs"):
                 found[n.left.value] = None
@@ -91,6 +96,9 @@ def keys_of(t):
     theta = cls.default_theta
     own["rope_theta"] = theta["global"] if isinstance(theta, dict) else float(theta)
     other = {}
+    for k, v in list(own.items()):
+        if isinstance(v, Other):
+            other[k] = own.pop(k)
     for k, v in cls.attribute_map.items():
         old, new = (k, v) if k not in fields else (v, k)
         other[old] = new
@@ -194,13 +202,14 @@ static const struct config_attr {
         print(row(json.dumps(k), mask(t), json.dumps(v)))
     print("""};
 
-/* Other names of the same keys. */
+/* Other names of the same keys.  wins: the value of this one is taken. */
 static const struct config_alias {
     const char *name, *is;
     unsigned families;
+    int wins;
 } config_aliases[] = {""")
     for (old, new), t in sorted(aliases.items()):
-        print(row(json.dumps(old), json.dumps(new), mask(t)))
+        print(row(json.dumps(old), json.dumps(new), mask(t), str(int(isinstance(new, Other)))))
     print("};\n/* clang-format on */\n\n#endif")
 
 

@@ -38,6 +38,8 @@ BASE = dict(vocab_size=96, hidden_size=256, intermediate_size=48, num_hidden_lay
 OWN = {
     "gemma3_text": dict(attn_logit_softcapping=None, final_logit_softcapping=None),
     "smollm3": dict(use_sliding_window=False, sliding_window=None),
+    "lfm2": dict(norm_eps=1e-3, conv_L_cache=2, block_multiple_of=12, block_ffn_dim_multiplier=1.7,
+        intermediate_size=50, layer_types=["conv", "full_attention"] * 2),
     "qwen2_moe": dict(use_sliding_window=False), "qwen3_moe": dict(use_sliding_window=False),
     "olmoe": dict(sliding_window=None),
     "deepseek_v2": dict(num_key_value_heads=64, topk_method="group_limited_greedy", num_experts_per_tok=3),
@@ -95,11 +97,12 @@ def want(j):
     layers = (m if text else m.model).layers
     mla = hasattr(c, "kv_lora_rank")
     token = lambda v: v if v is not None and v < c.vocab_size else -1
-    w = dict(V=c.vocab_size, d=c.hidden_size, mlp=g("shared_intermediate_size", c.intermediate_size), L=c.num_hidden_layers,
+    w = dict(V=c.vocab_size, d=c.hidden_size, mlp=layers[0].feed_forward.w1.out_features
+        if hasattr(layers[0], "feed_forward") else g("shared_intermediate_size", c.intermediate_size), L=c.num_hidden_layers,
         H=c.num_attention_heads, KV=c.num_key_value_heads, D=c.qk_head_dim if mla else getattr(layers[-1].self_attn
         if hasattr(layers[-1], "self_attn") else layers[-1].linear_attn, "head_dim", g("head_dim")),
         max_pos=c.max_position_embeddings, window=[g("sliding_window") if x == "sliding_attention" else 0
-        for x in types], eps=g("rms_norm_eps", g("layer_norm_eps")), init_range=c.initializer_range, theta=rope["rope_theta"],
+        for x in types], eps=g("rms_norm_eps", g("layer_norm_eps", g("norm_eps"))), init_range=c.initializer_range, theta=rope["rope_theta"],
         theta_local=local.get("rope_theta", 0), tied=int(g("tie_word_embeddings")), bos=token(g("bos_token_id", None)),
         eos=token(g("eos_token_id", None)), pad=token(g("pad_token_id", None)), rope_factor=rope.get("factor", 0),
         no_rope=[1 - x for x in g("no_rope_layers", [1] * c.num_hidden_layers)],

@@ -100,6 +100,10 @@ FAMILIES |= {
     'qwen3_5-sees': ('qwen3_5', 'Qwen3_5Text', {
         **ODD, **delta.BLOCKS, 'num_hidden_layers': 2,
         'layer_types': ['linear_attention', 'full_attention']}),
+    # some blocks with the short convolution
+    'lfm2': ('lfm2', 'Lfm2', dict(
+        ODD, hidden_size=48, intermediate_size=20, block_multiple_of=4, layer_types=[
+            'conv', 'full_attention', 'conv'], num_hidden_layers=3)),
     # the same within a model that sees images
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
@@ -153,6 +157,8 @@ def make(name):
             x = scale * x if p.ndim == 2 or 'bias' in n else 0.1 * x
             if p.ndim == 1 and 'bias' not in n and 'Gemma' not in cls:
                 x = 1 + x                           # norms
+            if module == 'lfm2' and p.ndim == 3:
+                x = torch.randn(p.shape, generator=gen)
             if module == 'qwen3_5' and p.ndim != 2:
                 x = delta.initial(n, torch.randn(p.shape, generator=gen))
             p.copy_(x.bfloat16().double())
@@ -219,6 +225,9 @@ def write_special(o, cfg, p):
         if p.get('beta_fast') is not None:
             o.add_rope_scaling_yarn_beta_fast(p['beta_fast'])
             o.add_rope_scaling_yarn_beta_slow(p['beta_slow'])
+    if cfg.model_type == 'lfm2':
+        o.add_vocab_size(cfg.vocab_size)
+        o.add_shortconv_l_cache(cfg.conv_L_cache)
     if cfg.model_type == 'ministral3':
         o.add_rope_scaling_yarn_log_mul(p['mscale_all_dim'])
         o.add_attn_temperature_scale(p['llama_4_scaling_beta'])
@@ -234,7 +243,7 @@ def write_gguf(path, cfg, m):
             'cohere': 'COMMAND_R', 'cohere2': 'COHERE2',
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
-            'seed_oss': 'SEED_OSS'}
+            'seed_oss': 'SEED_OSS', 'lfm2': 'LFM2'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
             cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings):
@@ -244,16 +253,18 @@ def write_gguf(path, cfg, m):
     o.add_context_length(cfg.max_position_embeddings)
     o.add_embedding_length(cfg.hidden_size)
     o.add_block_count(cfg.num_hidden_layers)
-    o.add_feed_forward_length(cfg.intermediate_size)
+    o.add_feed_forward_length(m.model.layers[0].feed_forward.w1.out_features
+                              if cfg.model_type == 'lfm2' else cfg.intermediate_size)
     o.add_head_count(cfg.num_attention_heads)
-    o.add_head_count_kv(cfg.num_key_value_heads)
+    o.add_head_count_kv([cfg.num_key_value_heads * (t != 'conv') for t in cfg.layer_types]
+                        if cfg.model_type == 'lfm2' else cfg.num_key_value_heads)
     o.add_key_length(cfg.head_dim)
     o.add_value_length(cfg.head_dim)
     if cfg.model_type.startswith('cohere'):
         o.add_layer_norm_eps(cfg.layer_norm_eps)
         o.add_logit_scale(cfg.logit_scale)
     else:
-        o.add_layer_norm_rms_eps(cfg.rms_norm_eps)
+        o.add_layer_norm_rms_eps(cfg.norm_eps if cfg.model_type == 'lfm2' else cfg.rms_norm_eps)
     p = cfg.rope_parameters
     p = p.get('full_attention', p)
     if arch in (gguf.MODEL_ARCH.GEMMA2, gguf.MODEL_ARCH.GEMMA3, gguf.MODEL_ARCH.COHERE2):
@@ -274,8 +285,10 @@ def write_gguf(path, cfg, m):
             x = x.reshape(-1, 2, cfg.head_dim // 2, x.shape[1]).swapaxes(1, 2).reshape(x.shape)
         if cfg.model_type == 'qwen3_5_text':
             k, x = delta.converted(k, x, cfg)
+        if cfg.model_type == 'lfm2' and x.ndim == 3:
+            x = x[:, 0]
         name = names.get_name(k, try_suffixes=('.weight', '.bias'))
-        if x.ndim == 1 or 'conv1d' in name:
+        if x.ndim == 1 or 'conv1d' in name or 'shortconv.conv' in name:
             o.add_tensor(name, x)
         else:
             o.add_tensor(name, gguf.quantize(x, gguf.GGMLQuantizationType.BF16),

@@ -65,6 +65,9 @@ BASE['seed_oss'] = ('seed_oss', 'SeedOss', {})
 BASE['ministral'] = ('ministral', 'Ministral', dict(num_hidden_layers=3, sliding_window=5))
 BASE['qwen3_5'] = ('qwen3_5', 'Qwen3_5Text', dict(
     delta.BLOCKS, linear_key_head_dim=20))
+BASE['lfm2'] = ('lfm2', 'Lfm2', dict(
+    hidden_size=144, num_hidden_layers=3, block_multiple_of=8, layer_types=[
+        'conv', 'full_attention', 'conv']))
 SAVE = {}                                          # name: how it is stored
 
 
@@ -74,13 +77,14 @@ def add(name, module, cls, more, **save):
 
 
 for name, (module, cls, more) in BASE.items():
-    tied = name.startswith(('gemma', 'cohere')) or name == 'smollm3'
-    eps = 'layer_norm_eps' if name.startswith('cohere') else 'rms_norm_eps'
+    tied = name.startswith(('gemma', 'cohere')) or name in ('smollm3', 'lfm2')
+    eps = ('layer_norm_eps' if name.startswith('cohere') else
+           'norm_eps' if name == 'lfm2' else 'rms_norm_eps')
     add(name, module, cls, more)
     add(f'{name}-f32', module, cls, dict(more, initializer_range=0.05), f32=True)
     add(f'{name}-shards', module, cls, dict(more, intermediate_size=28), shards=True)
     add(f'{name}-heads', module, cls, dict(more, num_key_value_heads=6, tie_word_embeddings=not tied))
-    add(f'{name}-old', module, cls, dict(more, num_key_value_heads=1, **{eps: 1e-4}), old=True)
+    add(f'{name}-old', module, cls, {**more, 'num_key_value_heads': 1, eps: 1e-4}, old=True)
 for name in 'llama', 'qwen2', 'qwen3', 'smollm3', 'granite', 'olmo2', 'mistral', 'seed_oss', 'ministral', 'cohere', 'cohere2':
     module, cls, more = BASE[name]
     for kind, rope in ROPE.items():
@@ -141,6 +145,26 @@ add('qwen3_5-yarn', module, cls, dict(more, rope_parameters=dict(
 add('qwen3_5-linear', module, cls, dict(more, rope_parameters=dict(
     ROPE['linear'], partial_rotary_factor=1.0)))
 
+module, cls, more = BASE['lfm2']
+for taps in 1, 2, 4, 5, 16:
+    add(f'lfm2-taps{taps}', module, cls, dict(more, conv_L_cache=taps))
+add('lfm2-two', module, cls, dict(more, num_hidden_layers=5, layer_types=[
+    'conv', 'conv', 'full_attention', 'conv', 'full_attention']))
+add('lfm2-full', module, cls, dict(more, layer_types=['full_attention'] * 3))
+add('lfm2-idxs', module, cls, dict(more, layer_types=None, full_attn_idxs=[0, 2]))
+add('lfm2-all', module, cls, dict(more, layer_types=None))
+add('lfm2-whole', module, cls, dict(more, block_auto_adjust_ff_dim=False))
+add('lfm2-times', module, cls, dict(more, block_ffn_dim_multiplier=1.37))
+add('lfm2-round', module, cls, dict(more, block_multiple_of=256))
+add('lfm2-four', module, cls, dict(
+    more, hidden_size=96, num_attention_heads=4, num_key_value_heads=1))
+add('lfm2-deep', module, cls, dict(more, num_hidden_layers=7, layer_types=[
+    'conv', 'conv', 'full_attention', 'conv', 'full_attention', 'conv', 'conv']))
+add('lfm2-heads24', module, cls, dict(more, hidden_size=48))
+for kind in 'dynamic', 'llama3', 'yarn', 'linear', 'yarn-one':
+    add(f'lfm2-{kind}', module, cls, dict(
+        more, rope_parameters=ROPE[kind], max_position_embeddings=11 if kind == 'dynamic' else 64))
+
 
 def store(name):
     """the weights and config.json again, as SAVE says"""
@@ -175,7 +199,7 @@ def store(name):
         c['rope_scaling'] = None if rope['type'] == 'default' else rope
         c['torch_dtype'] = c.pop('dtype')
         for key in 'layer_types', 'no_rope_layers':
-            if 'qwen3_5' not in name:
+            if 'qwen3_5' not in name and 'lfm2' not in name:
                 c.pop(key, None)
         json.dump(c, open(f'{path}/config.json', 'w'))
 

@@ -58,6 +58,7 @@ FAMILIES = {
     'qwen3_5-tiled': ('Qwen3_5Text', dict(
         delta.BLOCKS, linear_key_head_dim=32, linear_value_head_dim=32)),
     'seed_oss': ('SeedOss', {}),
+    'lfm2': ('Lfm2', dict(layer_types=['conv', 'full_attention'] * 2)),
     'ministral3': ('Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.3))),
     # llama.cpp rounds the corners of yarn, which gpt-oss does not: here they are 0 and 4

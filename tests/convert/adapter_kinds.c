@@ -259,7 +259,8 @@ main(void)
     static const struct kind kinds[] = { { "phi3", "family/phi3" },
         { "phi3-dora", "family/phi3" }, { "qwen3_moe", "experts/qwen3_moe" },
         { "gpt_oss", "experts/gpt_oss" }, { "qwen3_5", "family/qwen3_5" },
-        { "cohere", "family/cohere" }, { "cohere2", "family/cohere2" } };
+        { "cohere", "family/cohere" }, { "cohere2", "family/cohere2" },
+        { "lfm2", "family/lfm2" } };
 
     tap_scratch();
     kern_init();

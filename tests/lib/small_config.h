@@ -31,8 +31,13 @@ small_special(struct config *c)
         c->rope_orig = 50;
         c->rope_query = 0.2;
     } else if (strcmp(c->arch, "qwen3_5_text") == 0) {
-        c->delta = (struct delta_shape){ 2, 4, 18, 18, 4, 0 };
+        c->delta = (struct delta_shape){ 2, 4, 18, 18, 0 };
+        c->conv = 4;
         c->rotary = c->D / 2 / 2 * 2;
+    } else if (strcmp(c->arch, "lfm2") == 0) {
+        c->conv = 3;
+    }
+    if (c->conv > 0) {
         for (size_t i = 0; i < c->L; i++)
             if (i % 3 != 1)
                 c->linear[i / 8] |= (unsigned char)(1u << i % 8);

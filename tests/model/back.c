@@ -279,8 +279,8 @@ test_blocks(const struct config *from)
     c = *from;
     if (f->bit == FAMILY_SMOLLM3)
         test_sets(&c, c.no_rope, "no RoPE");
-    if (f->bit == FAMILY_QWEN3_5)
-        test_sets(&c, c.linear, "the gated delta rule");
+    if (c.conv > 0)
+        test_sets(&c, c.linear, "a convolution");
     if (f->bit == FAMILY_QWEN2_MOE || f->bit == FAMILY_QWEN3_MOE)
         test_sets(&c, c.dense, "no experts");
     for (int i = 0; c.mla.kv_rank > 0 && i <= L; i++) {
@@ -423,6 +423,8 @@ test_all_missing(void)
         { "experts/deepseek_v3", "deepseek2.expert_weights_norm" },
         { "experts/deepseek_v3", "deepseek2.expert_group_count" },
         { "experts/deepseek_v3", "deepseek2.expert_group_used_count" },
+        { "family/lfm2", "lfm2.attention.head_count_kv" },
+        { "family/lfm2", "lfm2.shortconv.l_cache" },
     };
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -439,7 +441,8 @@ main(void)
         "family/ministral3", "family/seed_oss", "family/ministral",
         "family/qwen3_5", "experts/mixtral", "experts/qwen2_moe",
         "experts/qwen3_moe", "experts/olmoe", "experts/gpt_oss",
-        "experts/deepseek_v2", "experts/deepseek_v3", "family/youtu" };
+        "experts/deepseek_v2", "experts/deepseek_v3", "family/youtu",
+        "family/lfm2" };
 
     kern_init();
     note_sink = listen;

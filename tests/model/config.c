@@ -360,8 +360,7 @@ test_delta(void)
         "all blocks of a qwen3_5_text but every fourth have the delta rule %s",
         e.msg);
     ok(c.delta.keys == 16 && c.delta.values == 32 && c.delta.dk == 128 &&
-            c.delta.dv == 128 && c.delta.conv == 4 && c.D == 256 &&
-            c.rotary == 64,
+            c.delta.dv == 128 && c.conv == 4 && c.D == 256 && c.rotary == 64,
         "a qwen3_5_text has transformers' sizes if keys are missing");
     snprintf(text, sizeof text,
         "%s\"full_attention_interval\":2,\"partial_rotary_factor\":1}", qwen);
@@ -610,7 +609,7 @@ same_scales(const struct config *a, const struct config *b)
         memcmp(a->rope_far, b->rope_far, list) == 0 &&
         memcmp(a->no_rope, b->no_rope, sizeof a->no_rope) == 0 &&
         a->attn_cap == b->attn_cap && a->final_cap == b->final_cap &&
-        a->attn_scale == b->attn_scale &&
+        a->attn_scale == b->attn_scale && a->conv == b->conv &&
         memcmp(&a->delta, &b->delta, offsetof(struct delta_shape, tiled)) ==
         0 &&
         memcmp(a->linear, b->linear, sizeof a->linear) == 0 &&

@@ -1,6 +1,6 @@
-/* Blocks with the gated delta rule: bits that depend neither on neighbours nor
- * on threads, texts that begin with an empty state, value heads in a GGUF's
- * order. */
+/* Blocks with the gated delta rule, or with the short convolution: bits that
+ * depend neither on neighbours nor on threads, texts that begin with an empty
+ * state, value heads in a GGUF's order, texts that go back. */
 #include "base/mem.h"
 #include "cli/die.h"
 #include "model/config/delta_config.h"
@@ -20,9 +20,9 @@ static uint32_t ids[B * T], first[B * T];
 static float weight[(L + 1) * B * T * D];
 
 static void
-make_model(struct model *m, struct arena *a)
+make_model(struct model *m, struct arena *a, const char *family)
 {
-    const struct config c = small_config("qwen3_5_text", V, D, L, 12);
+    const struct config c = small_config(family, V, D, L, 12);
 
     model_random(m, &c, NULL, 3, a);
     packed_rows(ids, first, V);
@@ -83,15 +83,16 @@ test_neighbours(const struct model *m)
 
     y = states(m, id, from, T, 7, 3);
     ok(same(x, y, T * D),
-        "a text has the same bits in a batch of 7, of 3 "
-        "threads");
+        "%s: a text has the same bits in a batch of 7, of 3 threads",
+        m->c.arch);
     free(y);
     for (size_t t = 0, n; from[t] != UINT32_MAX; t += n) {
         for (n = 1; from[t + n] == from[t]; n++)
             ;
         y = states(m, id + t, zero, n, 1, 1);
         ok(farthest_of(x + t * D, y, n * D) <= 1e-5,
-            "a piece of %zu tokens begins with an empty state and window", n);
+            "%s: a piece of %zu tokens begins with an empty state and window",
+            m->c.arch, n);
         free(y);
     }
     free(x);
@@ -107,12 +108,13 @@ test_gradients(const struct model *m)
     g = packed_gradient(&t, ids, first, weight, 1, B, 0);
     other = packed_gradient(&t, ids, first, weight, 3, 1, 0);
     ok(same(g, other, t.nparam),
-        "gradients have the same bits a row at a time, by 3 threads");
+        "%s: gradients have the same bits a row at a time, by 3 threads",
+        m->c.arch);
     free(other);
     other = packed_gradient(&t, ids, first, weight, 2, B, BWD_RECOMPUTE);
     ok(same(g, other, t.nparam),
-        "gradients have the same bits if activations "
-        "are computed again");
+        "%s: gradients have the same bits if activations are computed again",
+        m->c.arch);
     free(other);
     free(g);
     tmodel_release(&t);
@@ -171,26 +173,65 @@ test_reuse(const struct model *m)
     kv_drop(k, 0);
     y = text_logits(k, ids, 70);
     ok(same(x, y, V),
-        "a text in the place of another one begins with an empty "
-        "state");
+        "%s: a text in the place of another one begins with an empty state",
+        m->c.arch);
     free(x);
     free(y);
     kv_free(k);
     pool_free(p);
 }
 
-int
-main(void)
+/* A text of n tokens has the logits of its tokens after it went on with other
+ * ones, `more` of them, and back; twice. */
+static void
+test_back(const struct model *m, size_t n, size_t more)
+{
+    struct pool *p = pool_new(2, NULL);
+    struct kvcache *k = kv_new(m, p, 2, 20, T);
+    float *x, *y;
+
+    x = text_logits(k, ids, n + 5);
+    kv_drop(k, 0);
+    free(text_logits(k, ids, n));
+    for (size_t i = 0; i < 2; i++) {
+        free(text_logits(k, ids + 200 + i, more));
+        kv_cut(k, 0, n);
+    }
+    y = text_logits(k, ids + n, 5);
+    ok(same(x, y, V), "a text of %zu tokens goes back over %zu wrong ones", n,
+        more);
+    free(x);
+    free(y);
+    kv_free(k);
+    pool_free(p);
+}
+
+static void
+test_family(const char *family)
 {
     struct arena a;
     struct model m;
 
-    make_model(&m, &a);
+    make_model(&m, &a, family);
     test_neighbours(&m);
     test_gradients(&m);
-    test_order(&m);
     test_reuse(&m);
+    if (config_has_delta(&m.c)) {
+        test_order(&m);
+    } else {
+        test_back(&m, 90, 1);
+        test_back(&m, 90, KV_BACK);
+        test_back(&m, 1, 7);
+        test_back(&m, 2, KV_BACK);
+    }
     model_random_free(&m);
     arena_release(&a);
+}
+
+int
+main(void)
+{
+    test_family("qwen3_5_text");
+    test_family("lfm2");
     return done_testing();
 }

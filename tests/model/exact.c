@@ -9,7 +9,6 @@
 #include "cli/die.h"
 #include "kern/kern.h"
 #include "model/pass/backward.h"
-#include "model/config/delta_config.h"
 #include "model/decode/forward_kv.h"
 #include "model/pass/head.h"
 #include "model/files/open.h"
@@ -268,7 +267,7 @@ test_model(const char *name, const struct model *m, size_t texts)
     truth_init(&w, m, texts);
     test_chunks(&w);
     test_batches(&w);
-    if (!config_has_delta(&m->c)) /* a state cannot be shared */
+    if (m->c.conv == 0) /* a state cannot be shared */
         test_shared(&w);
     truth_release(&w);
 }
@@ -323,7 +322,7 @@ static void
 test_kernels(const char *set, const char *compute)
 {
     static const char *const names[] = { "mistral", "qwen2", "qwen3", "gemma3",
-        "qwen3_5", "cohere2", "llama-cut", "qwen3-cut", "gemma3-cut",
+        "qwen3_5", "cohere2", "lfm2", "llama-cut", "qwen3-cut", "gemma3-cut",
         "../gguf/f32.gguf", "../gguf/bf16.gguf" };
     const char *why = kern_force(set);
     char kernels[40];

@@ -239,8 +239,8 @@ all(const struct tmodel *t, const struct golden *g)
     w = farther(w,
         golden_off(t->group[L].g,
             golden_get(g, "grad.model.embed_tokens.weight")));
-    w = farther(w,
-        golden_off(t->group[L + 1].g, golden_get(g, "grad.model.norm.weight")));
+    snprintf(name, sizeof name, "grad.model.%s", family_final_norm(&t->m.c, 0));
+    w = farther(w, golden_off(t->group[L + 1].g, golden_get(g, name)));
     if (!t->m.c.tied)
         w = farther(w,
             golden_off(t->group[L + 2].g,
@@ -432,11 +432,11 @@ main(int argc, char **argv)
         "gemma2", "gemma", "cohere", "cohere2", "olmo2", "olmo3", "smollm3",
         "granite", "phi3", "ministral3", "mistral3", "seed_oss", "ministral",
         "ernie4_5", "granitemoehybrid", "qwen2_5_vl", "qwen3_vl", "youtu",
-        "qwen3_5", "qwen3_5-sees", "llama-cut", "qwen2-cut", "qwen3-cut",
-        "gemma3-cut" };
+        "lfm2", "qwen3_5", "qwen3_5-sees", "llama-cut", "qwen2-cut",
+        "qwen3-cut", "gemma3-cut" };
     static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3", "gemma2",
         "gemma", "cohere", "cohere2", "olmo3", "smollm3", "granite", "phi3",
-        "ministral3", "seed_oss", "qwen3_5" };
+        "ministral3", "seed_oss", "lfm2", "qwen3_5" };
     struct pool *pool = pool_new(2, NULL);
 
     if (argc > 2)

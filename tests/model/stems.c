@@ -129,5 +129,6 @@ main(void)
     test("mistral");
     test("cohere2");
     test("qwen3_5");
+    test("lfm2");
     return done_testing();
 }

@@ -369,6 +369,10 @@ main(void)
     test_groups("tests/golden/family/ministral", 1);
     test_groups("tests/golden/family/cohere", 0);
     test_groups("tests/golden/family/cohere2", 1);
+    test_family("tests/golden/family/lfm2", 1);
+    test_parts("tests/golden/family/lfm2", 1, "last", "thirds");
+    test_blocks("tests/golden/family/lfm2", 0);
+    test_parts("tests/golden/family/lfm2", 2, "all", "thirds");
     /* biases and norms of heads, beside blocks of other shapes */
     for (int i = 0; i < 3; i++) {
         static const char *const cut[] = { "tests/golden/family/qwen2-cut",

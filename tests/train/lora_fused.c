@@ -175,6 +175,8 @@ main(void)
     steps_are_pefts("phi3", PHI3, 1, BWD_RECOMPUTE);
     steps_are_pefts("phi3-dora", PHI3, 2, 0);
     steps_are_pefts("cohere2", "tests/golden/family/cohere2", 2, 0);
+    steps_are_pefts("lfm2", "tests/golden/family/lfm2", 2, 0);
+    steps_are_pefts("lfm2", "tests/golden/family/lfm2", 1, BWD_RECOMPUTE);
     new_adapter();
     pool_free(pool);
     golden_close(&g);

@@ -12,6 +12,7 @@
 #include "model/config/experts_config.h"
 #include "model/config/family.h"
 #include "model/config/mla_config.h"
+#include "model/config/short_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,20 +114,36 @@ check_local(const struct config *c, size_t i, int local, struct err *e)
 }
 
 /* The type of a block whose attention is not full: it has the gated delta rule,
- * or the window. */
+ * the short convolution, or the window. */
 static const char *
 other_type(const struct config *c)
 {
-    return config_has_delta(c) ? "linear_attention" : "sliding_attention";
+    return config_has_delta(c) ? "linear_attention"
+        : config_has_short(c)  ? "conv"
+                               : "sliding_attention";
+}
+
+/* Is block i, in a file of blocks with the short convolution, none of
+ * full_attn_idxs? */
+static int
+is_unlisted(const json_t *j, size_t i)
+{
+    const json_t *list = js_get(j, "full_attn_idxs");
+    size_t n = json_array_size(list);
+
+    while (n > 0 && json_number_value(json_array_get(list, n - 1)) != (double)i)
+        n--;
+    return list != NULL && n == 0;
 }
 
 /* Is block i of the other type, in a file without layer_types? */
 static int
-is_other(const struct config_file *f, size_t i)
+is_other(const struct config_file *f, const json_t *j, size_t i)
 {
     const enum windows windows = family_of(&f->c)->windows;
 
     return config_has_delta(&f->c)   ? (i + 1) % f->interval != 0
+        : config_has_short(&f->c)    ? is_unlisted(j, i)
         : f->c.window == 0           ? 0
         : windows == WINDOW_EVERY    ? (i + 1) % f->every != 0
         : windows == WINDOW_BY_LAYER ? i >= f->window_from
@@ -140,7 +157,7 @@ read_layer_types(struct config_file *f, const json_t *j, struct err *e)
     struct config *c = &f->c;
     const enum windows windows = family_of(c)->windows;
     const json_t *types = js_get(j, "layer_types");
-    const int delta = config_has_delta(c);
+    const int linear = c->conv > 0;
 
     if (f->window_again != SIZE_MAX && f->window_again != f->window)
         return err_set(e, EX_INPUT,
@@ -154,15 +171,15 @@ read_layer_types(struct config_file *f, const json_t *j, struct err *e)
         const char *text = json_string_value(json_array_get(types, i));
         const char *type = text ? text : "";
         const int on =
-            types ? strcmp(type, other_type(c)) == 0 : is_other(f, i);
+            types ? strcmp(type, other_type(c)) == 0 : is_other(f, j, i);
 
         if (types && !on && strcmp(type, "full_attention") != 0)
             return err_set(e, EX_INPUT,
                 "layer_types: \"%.60s\" is not supported (full_attention, %s)",
                 type, other_type(c));
-        if (types && !delta && check_local(c, i, on, e) < 0)
+        if (types && !linear && check_local(c, i, on, e) < 0)
             return -1;
-        if (delta)
+        if (linear)
             config_bit_set(c->linear, i, on);
         else
             config_set_local(c, i, on);
@@ -198,7 +215,9 @@ config_text(const json_t *j)
     const char *type = js_text_of(j, "model_type");
     const json_t *text = js_get(j, "text_config");
 
-    return text && !family_named(type) ? text : j;
+    /* lfm2_vl is refused by its name */
+    return text && !family_named(type) && strncmp(type, "lfm2", 4) != 0 ? text
+                                                                        : j;
 }
 
 /* Read j, in which config_fill has set missing keys. */
@@ -211,7 +230,7 @@ read_filled(struct config_file *f, const json_t *j, struct err *e)
     return mla_from_json(f, e) < 0 || config_read_rope(f, j, e) < 0 ||
             mla_check_rope(&f->c, j, e) < 0 || read_layer_types(f, j, e) < 0 ||
             experts_from_json(f, j, e) < 0 || delta_check(&f->c, e) < 0 ||
-            read_eos(&f->c, j, e) < 0
+            short_from_json(f, e) < 0 || read_eos(&f->c, j, e) < 0
         ? -1
         : 0;
 }
@@ -416,6 +435,14 @@ int
 config_linear(const struct config *c, size_t i)
 {
     return config_bit(c->linear, i);
+}
+
+const char *
+config_linear_name(const struct config *c)
+{
+    return config_has_delta(c) ? "the gated delta rule"
+        : config_has_short(c)  ? "the short convolution"
+                               : NULL;
 }
 
 size_t

@@ -23,18 +23,16 @@ struct block_shape {
     size_t experts; /* number of experts of the block's router; mlp is then the
                      * width of the shared expert, 0 without one.  0: no
                      * experts, the MLP is dense */
-    size_t linear;  /* 1: the gated delta rule in place of attention; groups
-                     * is 0 then */
+    size_t linear;  /* 1: the gated delta rule, or the short convolution, in
+                     * place of attention; groups is 0 then */
 };
 
-enum { DELTA_MOST_TAPS = 64 };
+enum { CONV_TAPS = 64 };
 
 /* Sizes of the gated delta rule (delta.h). */
 struct delta_shape {
     size_t keys, values; /* heads; values is a multiple of keys */
     size_t dk, dv;       /* size of a head of keys, of values */
-    size_t conv;         /* tokens that the convolution spans, at most
-                          * DELTA_MOST_TAPS */
     int tiled;           /* weights have the value heads in a GGUF's order: the
                           * first one of each key head, then all second ones */
 };
@@ -77,8 +75,12 @@ struct config {
     struct mla_shape mla;     /* kv_rank 0: attention is not latent; else KV is
                                * H, and D nope + rope */
     struct delta_shape delta; /* keys 0: no block has the gated delta rule */
+    size_t conv; /* tokens that the convolution of `linear` blocks spans, at
+                  * most CONV_TAPS; 0: there are no such blocks */
     unsigned char linear[CONFIG_LAYERS / 8]; /* a bit for each block that has
-                                              * the gated delta rule */
+                                              * the gated delta rule or, if
+                                              * delta.keys is 0, the short
+                                              * convolution */
     size_t max_pos;
     size_t window; /* tokens that a token attends to in `local` blocks */
     unsigned char local[CONFIG_LAYERS / 8]; /* a bit for each block that has the
@@ -155,8 +157,11 @@ struct block_shape config_whole_block(const struct config *c, size_t i);
 /* Give block i the window, or none; in a cohere2 blocks without it have no
  * RoPE. */
 void config_set_local(struct config *c, size_t i, int local);
-/* Has block i the gated delta rule in place of attention? */
+/* Has block i the gated delta rule or the short convolution in place of
+ * attention? */
 int config_linear(const struct config *c, size_t i);
+/* What blocks of c with `linear` have, for messages; NULL: none has it. */
+const char *config_linear_name(const struct config *c);
 /* Are the heads of block i turned by RoPE? */
 int config_rope(const struct config *c, size_t i);
 void config_set_rope(struct config *c, size_t i, int rope);

@@ -18,19 +18,23 @@ static const struct config_attr {
     { "architectures", 0, "null" },
     { "attention_bias", ~(unsigned)(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3
         | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL |
-        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS), "false" },
+        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2),
+        "false" },
     { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS, "true" },
-    { "attention_dropout", ~(unsigned)(FAMILY_SEED_OSS), "0.0" },
+    { "attention_dropout", ~(unsigned)(FAMILY_SEED_OSS | FAMILY_LFM2), "0.0" },
     { "attention_dropout", FAMILY_SEED_OSS, "0.1" },
     { "attention_multiplier", FAMILY_GRANITE, "1.0" },
     { "attention_out_bias", FAMILY_SEED_OSS, "false" },
     { "attn_implementation", 0, "null" },
     { "attn_logit_softcapping", FAMILY_GEMMA2, "50.0" },
     { "attn_logit_softcapping", FAMILY_GEMMA3, "null" },
+    { "block_auto_adjust_ff_dim", FAMILY_LFM2, "true" },
+    { "block_ffn_dim_multiplier", FAMILY_LFM2, "1.0" },
+    { "block_multiple_of", FAMILY_LFM2, "256" },
     { "bos_token_id", FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V3, "0" },
     { "bos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
-        FAMILY_DEEPSEEK_V2, "1" },
+        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2, "1" },
     { "bos_token_id", FAMILY_SMOLLM3, "128000" },
     { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "2" },
     { "bos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "5" },
@@ -39,6 +43,8 @@ static const struct config_attr {
         FAMILY_GPT_OSS, "null" },
     { "chunk_size_feed_forward", 0, "0" },
     { "clip_qkv", FAMILY_OLMOE, "null" },
+    { "conv_L_cache", FAMILY_LFM2, "3" },
+    { "conv_bias", FAMILY_LFM2, "false" },
     { "decoder_sparse_step", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "1" },
     { "dtype", 0, "null" },
     { "embd_pdrop", FAMILY_PHI3, "0.0" },
@@ -48,7 +54,7 @@ static const struct config_attr {
     { "eos_token_id", FAMILY_SMOLLM3, "128001" },
     { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
-        | FAMILY_DEEPSEEK_V2, "2" },
+        | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2, "2" },
     { "eos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "255001" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
     { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
@@ -60,6 +66,7 @@ static const struct config_attr {
     { "first_k_dense_replace", FAMILY_DEEPSEEK_V2, "0" },
     { "first_k_dense_replace", FAMILY_DEEPSEEK_V3, "3" },
     { "full_attention_interval", FAMILY_QWEN3_5, "4" },
+    { "full_attn_idxs", FAMILY_LFM2, "null" },
     { "head_dim", FAMILY_QWEN3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS, "128" },
     { "head_dim", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_QWEN3_5,
         "256" },
@@ -68,26 +75,27 @@ static const struct config_attr {
         FAMILY_GEMMA | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 |
         FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "null" },
     { "hidden_act", FAMILY_GEMMA, "\"gelu_pytorch_tanh\"" },
-    { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA),
-        "\"silu\"" },
+    { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_LFM2), "\"silu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
         "\"gelu_pytorch_tanh\"" },
     { "hidden_size", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
         FAMILY_OLMOE, "2048" },
     { "hidden_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2304" },
+    { "hidden_size", FAMILY_LFM2, "2560" },
     { "hidden_size", FAMILY_GPT_OSS, "2880" },
     { "hidden_size", FAMILY_GEMMA | FAMILY_PHI3, "3072" },
-    { "hidden_size", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
-        FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE |
-        FAMILY_COHERE2), "4096" },
+    { "hidden_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3
+        | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE | FAMILY_MINISTRAL3 |
+        FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
+        FAMILY_DEEPSEEK_V2, "4096" },
     { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
     { "hidden_size", FAMILY_COHERE | FAMILY_COHERE2, "8192" },
     { "id2label", 0, "null" },
     { "initializer_range", 0, "0.02" },
     { "intermediate_size", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
         FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "11008" },
-    { "intermediate_size", FAMILY_QWEN3_5, "12288" },
+    { "intermediate_size", FAMILY_QWEN3_5 | FAMILY_LFM2, "12288" },
     { "intermediate_size", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL
         | FAMILY_MIXTRAL, "14336" },
     { "intermediate_size", FAMILY_DEEPSEEK_V3, "18432" },
@@ -117,6 +125,7 @@ static const struct config_attr {
     { "linear_value_head_dim", FAMILY_QWEN3_5, "128" },
     { "logit_scale", FAMILY_COHERE | FAMILY_COHERE2, "0.0625" },
     { "logits_scaling", FAMILY_GRANITE, "1.0" },
+    { "max_position_embeddings", FAMILY_LFM2, "128000" },
     { "max_position_embeddings", FAMILY_MISTRAL | FAMILY_GEMMA3 |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS, "131072" },
     { "max_position_embeddings", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
@@ -147,6 +156,7 @@ static const struct config_attr {
     { "name_or_path", 0, "\"\"" },
     { "no_rope_layer_interval", FAMILY_SMOLLM3, "4" },
     { "no_rope_layers", FAMILY_SMOLLM3, "null" },
+    { "norm_eps", FAMILY_LFM2, "1e-05" },
     { "norm_topk_prob", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
         FAMILY_DEEPSEEK_V2, "false" },
     { "norm_topk_prob", FAMILY_DEEPSEEK_V3, "true" },
@@ -176,7 +186,7 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
         FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE |
         FAMILY_PHI3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
-        FAMILY_DEEPSEEK_V2, "32" },
+        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2, "32" },
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
     { "num_hidden_layers", FAMILY_COHERE | FAMILY_COHERE2, "40" },
@@ -188,8 +198,8 @@ static const struct config_attr {
     { "num_key_value_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3 |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "4" },
     { "num_key_value_heads", FAMILY_MISTRAL | FAMILY_MINISTRAL3 |
-        FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS,
-        "8" },
+        FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS |
+        FAMILY_LFM2, "8" },
     { "num_key_value_heads", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
         FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 |
         FAMILY_COHERE | FAMILY_COHERE2, "null" },
@@ -205,16 +215,16 @@ static const struct config_attr {
         FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V2 |
         FAMILY_DEEPSEEK_V3, "false" },
     { "pad_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_COHERE | FAMILY_COHERE2, "0" },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2, "0" },
     { "pad_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SEED_OSS |
         FAMILY_OLMOE, "1" },
     { "pad_token_id", FAMILY_MINISTRAL3, "11" },
     { "pad_token_id", FAMILY_SMOLLM3, "128004" },
     { "pad_token_id", FAMILY_PHI3, "32000" },
-    { "pad_token_id", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 |
-        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE | FAMILY_COHERE |
-        FAMILY_COHERE2), "null" },
+    { "pad_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
+        FAMILY_QWEN3 | FAMILY_GRANITE | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS |
+        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
     { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "null"
@@ -239,7 +249,7 @@ static const struct config_attr {
         "1e-05" },
     { "rms_norm_eps", ~(unsigned)(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
-        FAMILY_COHERE | FAMILY_COHERE2), "1e-06" },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2), "1e-06" },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
     { "rope_parameters", ~(unsigned)(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS), "null"
@@ -256,8 +266,9 @@ static const struct config_attr {
         "\"llama_4_scaling_beta\": 0.1, \"rope_type\": \"yarn\"}" },
     { "rope_scaling", 0, "null" },
     { "rope_theta", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
-        FAMILY_MIXTRAL | FAMILY_GPT_OSS | FAMILY_COHERE), "10000.0" },
-    { "rope_theta", FAMILY_GEMMA3 | FAMILY_MIXTRAL, "1000000.0" },
+        FAMILY_MIXTRAL | FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_LFM2),
+        "10000.0" },
+    { "rope_theta", FAMILY_GEMMA3 | FAMILY_MIXTRAL | FAMILY_LFM2, "1000000.0" },
     { "rope_theta", FAMILY_GPT_OSS, "150000.0" },
     { "rope_theta", FAMILY_SMOLLM3, "2000000.0" },
     { "rope_theta", FAMILY_OLMO3 | FAMILY_COHERE, "500000.0" },
@@ -280,10 +291,10 @@ static const struct config_attr {
     { "swiglu_limit", FAMILY_GPT_OSS, "7.0" },
     { "tie_encoder_decoder", 0, "false" },
     { "tie_word_embeddings", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2), "false"
-        },
+        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 |
+        FAMILY_LFM2), "false" },
     { "tie_word_embeddings", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2, "true" },
+        FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2, "true" },
     { "topk_group", FAMILY_DEEPSEEK_V3, "4" },
     { "topk_group", FAMILY_DEEPSEEK_V2, "null" },
     { "topk_method", FAMILY_DEEPSEEK_V2, "\"greedy\"" },
@@ -312,18 +323,22 @@ static const struct config_attr {
         FAMILY_MINISTRAL | FAMILY_MIXTRAL, "32000" },
     { "vocab_size", FAMILY_PHI3, "32064" },
     { "vocab_size", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50304" },
+    { "vocab_size", FAMILY_LFM2, "65536" },
 };
 
-/* Other names of the same keys. */
+/* Other names of the same keys.  wins: the value of this one is taken. */
 static const struct config_alias {
     const char *name, *is;
     unsigned families;
+    int wins;
 } config_aliases[] = {
-    { "num_experts", "n_routed_experts", FAMILY_DEEPSEEK_V2 },
-    { "num_experts", "num_local_experts", FAMILY_MIXTRAL | FAMILY_GPT_OSS },
-    { "num_local_experts", "n_routed_experts", FAMILY_DEEPSEEK_V3 },
-    { "num_local_experts", "num_experts", FAMILY_QWEN3_MOE | FAMILY_OLMOE },
-    { "num_nextn_predict_layers", "num_mtp_layers", FAMILY_DEEPSEEK_V3 },
+    { "block_ff_dim", "intermediate_size", FAMILY_LFM2, 1 },
+    { "num_experts", "n_routed_experts", FAMILY_DEEPSEEK_V2, 0 },
+    { "num_experts", "num_local_experts", FAMILY_MIXTRAL | FAMILY_GPT_OSS, 0 },
+    { "num_local_experts", "n_routed_experts", FAMILY_DEEPSEEK_V3, 0 },
+    { "num_local_experts", "num_experts", FAMILY_QWEN3_MOE | FAMILY_OLMOE, 0 },
+    { "num_nextn_predict_layers", "num_mtp_layers", FAMILY_DEEPSEEK_V3, 0 },
+    { "tie_embedding", "tie_word_embeddings", FAMILY_LFM2, 1 },
 };
 /* clang-format on */
 

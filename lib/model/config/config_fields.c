@@ -30,8 +30,11 @@ static const struct field rows[] = {
         .need = ALL, .turn = -1 },
     { "num_attention_heads", "attention.head_count", ALL, SIZE(c.H, 1, 4096),
         .need = ALL },
-    { "num_key_value_heads", "attention.head_count_kv", ALL,
+    { "num_key_value_heads", "attention.head_count_kv", BUT(FAMILY_LFM2),
         SIZE(c.KV, 1, 4096), .how = NULLABLE },
+    { "num_key_value_heads", NULL, FAMILY_LFM2, SIZE(c.KV, 1, 4096),
+        .how = NULLABLE },
+    { NULL, "attention.head_count_kv", FAMILY_LFM2, KNOWN },
     { "head_dim", "attention.key_length", ALL, SIZE(c.D, 1, 65536),
         .how = NULLABLE },
     { NULL, "attention.value_length", ALL, SIZE(value, 1, 65536) },
@@ -53,7 +56,9 @@ static const struct field rows[] = {
     { "rope_parameters", NULL, FAMILY_GEMMA3, .make = rope_parameters_json },
     { "hidden_act", NULL, FAMILY_GEMMA, CONSTANT("\"gelu_pytorch_tanh\"") },
     { "hidden_act", NULL, BUT(GEMMA | FAMILY_GEMMA), CONSTANT("\"silu\"") },
-    { "rms_norm_eps", "attention.layer_norm_rms_epsilon", BUT(COHERES),
+    { "rms_norm_eps", "attention.layer_norm_rms_epsilon",
+        BUT(COHERES | FAMILY_LFM2), REAL(c.eps, 0, 1), .need = ALL },
+    { "norm_eps", "attention.layer_norm_rms_epsilon", FAMILY_LFM2,
         REAL(c.eps, 0, 1), .need = ALL },
     { "layer_norm_eps", "attention.layer_norm_epsilon", COHERES,
         REAL(c.eps, 0, 1), .need = ALL },
@@ -195,7 +200,7 @@ static const struct field rows[] = {
     { NULL, "ssm.inner_size", FAMILY_QWEN3_5, SIZE(inner, 1, MOST_WIDTH),
         .need = ALL },
     { "linear_conv_kernel_dim", "ssm.conv_kernel", FAMILY_QWEN3_5,
-        SIZE(c.delta.conv, 1, DELTA_MOST_TAPS), .need = ALL },
+        SIZE(c.conv, 1, CONV_TAPS), .need = ALL },
     { "layer_types", NULL, FAMILY_QWEN3_5, .make = config_layers_json },
     { "full_attention_interval", NULL, FAMILY_QWEN3_5,
         SIZE(interval, 1, CONFIG_LAYERS), .how = READ_ONLY },
@@ -207,6 +212,16 @@ static const struct field rows[] = {
     { NULL, "nextn_predict_layers", FAMILY_QWEN3_5,
         SIZE(next, 0, CONFIG_LAYERS), .how = READ_ONLY },
     { "attn_output_gate", NULL, FAMILY_QWEN3_5, .only = "true" },
+
+    /* the short convolution; intermediate_size is written as it is */
+    { "conv_L_cache", "shortconv.l_cache", FAMILY_LFM2,
+        SIZE(c.conv, 1, CONV_TAPS), .need = ALL },
+    { "conv_bias", NULL, FAMILY_LFM2, CONSTANT("false") },
+    { "layer_types", NULL, FAMILY_LFM2, .make = config_layers_json },
+    { "full_attn_idxs", NULL, FAMILY_LFM2, KNOWN },
+    { "block_auto_adjust_ff_dim", NULL, FAMILY_LFM2, BOOL(adjusted) },
+    { "block_ffn_dim_multiplier", NULL, FAMILY_LFM2, REAL(multiplier, 0, 1e6) },
+    { "block_multiple_of", NULL, FAMILY_LFM2, SIZE(multiple, 1, MOST_WIDTH) },
 
     /* latent attention */
     { "q_lora_rank", "attention.q_lora_rank", DEEPSEEK,
@@ -322,6 +337,10 @@ config_file_init(struct config_file *f, const struct config *c)
     f->step = 1;
     f->interval =
         (size_t)config_missing("full_attention_interval", family_of(c)->bit);
+    f->multiplier =
+        config_missing("block_ffn_dim_multiplier", family_of(c)->bit);
+    f->multiple =
+        (size_t)config_missing("block_multiple_of", family_of(c)->bit);
     f->factor = f->log_multiplier = f->attn_factor = NAN;
 }
 

@@ -46,7 +46,11 @@ struct config_file {
     size_t step;               /* every n-th block has experts */
     size_t inner;    /* numbers of all value heads of the delta rule */
     size_t interval; /* every n-th block has attention */
-    size_t next;     /* layers that predict further tokens */
+    int adjusted; /* the MLP has two thirds of the channels, times multiplier,
+                   * rounded up to a multiple of `multiple` */
+    double multiplier;
+    size_t multiple;
+    size_t next; /* layers that predict further tokens */
     /* RoPE of a GGUF (gguf_rope.c), NAN: not given */
     double factor, log_multiplier, attn_factor;
 };

@@ -227,7 +227,7 @@ rename_keys(json_t *j, unsigned family, struct err *e)
 
         if (!has_family(a->families, family) || v == NULL || json_is_null(v))
             continue;
-        if (is && !json_equal(is, v))
+        if (is && !a->wins && !json_equal(is, v))
             return err_set(e, EX_INPUT, "%s: differs from %s", a->name, a->is);
         json_object_set(j, a->is, v);
     }

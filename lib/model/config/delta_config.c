@@ -15,11 +15,11 @@ config_has_delta(const struct config *c)
 }
 
 size_t
-delta_mixed(const struct config *c)
+conv_channels(const struct config *c)
 {
     const struct delta_shape *s = &c->delta;
 
-    return 2 * s->keys * s->dk + s->values * s->dv;
+    return config_has_delta(c) ? 2 * s->keys * s->dk + s->values * s->dv : c->d;
 }
 
 int
@@ -31,11 +31,11 @@ delta_check(const struct config *c, struct err *e)
         return err_set(e, EX_INPUT,
             "linear_num_value_heads: %zu is no multiple of %zu key heads",
             c->delta.values, c->delta.keys);
-    if (delta_mixed(c) > (size_t)1 << 20)
+    if (conv_channels(c) > (size_t)1 << 20)
         return err_set(e, EX_INPUT,
             "linear_num_value_heads: %zu heads of keys and values have %zu "
             "numbers, more than %d",
-            c->delta.values, delta_mixed(c), 1 << 20);
+            c->delta.values, conv_channels(c), 1 << 20);
     return 0;
 }
 
@@ -118,7 +118,7 @@ rows_of(const struct config *c, int t)
 {
     const struct delta_shape *s = &c->delta;
 
-    return t == W_DELTA_MIX || t == W_DELTA_CONV
+    return t == W_DELTA_MIX || t == W_CONV
         ? (struct axis){ 2 * s->keys * s->dk, s->dv }
         : (struct axis){ 0,
               t == W_DELTA_Z                               ? s->dv
@@ -186,9 +186,9 @@ delta_untile(const struct config *c, int t, float *x, size_t rows, size_t cols)
 
     if (!block_is_delta(t) || rows == 0)
         return;
-    if (t == W_DELTA_CONV) {
-        cols = rows * cols / delta_mixed(c);
-        rows = delta_mixed(c);
+    if (t == W_CONV) {
+        cols = rows * cols / conv_channels(c);
+        rows = conv_channels(c);
     }
     delta_order(c, t, x, rows, cols);
     was = xreallocarray(NULL, rows * cols, sizeof *was);

@@ -11,8 +11,8 @@ struct config_file; /* config_fields.h */
 
 /* Has a block of c the gated delta rule? */
 int config_has_delta(const struct config *c);
-/* Numbers that the convolution of a block mixes: C. */
-size_t delta_mixed(const struct config *c);
+/* Numbers that the convolution of a `linear` block mixes: C. */
+size_t conv_channels(const struct config *c);
 
 /* Check that the rule's sizes go together; nothing if c has no rule. */
 int delta_check(const struct config *c, struct err *e);

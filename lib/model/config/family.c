@@ -16,15 +16,35 @@
     (W_BIT(W_BIAS_GATE) | W_BIT(W_BIAS_UP) | W_BIT(W_BIAS_DOWN))
 #define POST_NORMS (W_BIT(W_NORM_ATT) | W_BIT(W_NORM_MLP))
 
-#define DELTA                                                           \
-    (W_BIT(W_DELTA_MIX) | W_BIT(W_DELTA_Z) | W_BIT(W_DELTA_BETA) |      \
-        W_BIT(W_DELTA_RATE) | W_BIT(W_DELTA_CONV) | W_BIT(W_DELTA_DT) | \
+#define DELTA                                                      \
+    (W_BIT(W_DELTA_MIX) | W_BIT(W_DELTA_Z) | W_BIT(W_DELTA_BETA) | \
+        W_BIT(W_DELTA_RATE) | W_BIT(W_CONV) | W_BIT(W_DELTA_DT) |  \
         W_BIT(W_DELTA_LOG) | W_BIT(W_DELTA_NORM) | W_BIT(W_DELTA_OUT))
 #define LATENT                                                                \
     (W_BIT(W_MLA_QA) | W_BIT(W_MLA_NQ) | W_BIT(W_MLA_QB) | W_BIT(W_MLA_KVA) | \
         W_BIT(W_MLA_NKV) | W_BIT(W_MLA_KVB))
 #define PRE_NORMS (W_BIT(W_NORM1) | W_BIT(W_NORM2))
-#define BEFORE_MLP "pre_feedforward_layernorm.weight"
+#define SHORT (W_BIT(W_SHORT_IN) | W_BIT(W_CONV) | W_BIT(W_SHORT_OUT))
+
+static const struct tensor_name gemma_names[] = {
+    { W_NORM2, "pre_feedforward_layernorm.weight", NULL }, { -1, NULL, NULL }
+};
+static const struct tensor_name post_names[] = {
+    { W_NORM2, NULL, "post_attention_norm.weight" }, { -1, NULL, NULL }
+};
+static const struct tensor_name lfm2_names[] = {
+    { W_NORM1, "operator_norm.weight", NULL },
+    { W_O, "self_attn.out_proj.weight", NULL },
+    { W_NQ, "self_attn.q_layernorm.weight", NULL },
+    { W_NK, "self_attn.k_layernorm.weight", NULL },
+    { W_NORM2, "ffn_norm.weight", NULL },
+    { W_GATE, "feed_forward.w1.weight", NULL },
+    { W_UP, "feed_forward.w3.weight", NULL },
+    { W_DOWN, "feed_forward.w2.weight", NULL },
+    { W_CONV, "conv.conv.weight", "shortconv.conv.weight" },
+    { W_N, "embedding_norm.weight", "token_embd_norm.weight" },
+    { -1, NULL, NULL }
+};
 
 static const struct family families[] = {
     { .type = "llama",
@@ -59,7 +79,7 @@ static const struct family families[] = {
         .every = 6,
         .gemma = 1,
         .local_rope = 1,
-        .norm2 = BEFORE_MLP },
+        .names = gemma_names },
     { .type = "gemma2",
         .class = "Gemma2ForCausalLM",
         .gguf = "gemma2",
@@ -68,7 +88,7 @@ static const struct family families[] = {
         .windows = WINDOW_EVERY,
         .every = 2,
         .gemma = 1,
-        .norm2 = BEFORE_MLP },
+        .names = gemma_names },
     { .type = "gemma",
         .class = "GemmaForCausalLM",
         .gguf = "gemma",
@@ -118,7 +138,7 @@ static const struct family families[] = {
         .gguf = "seed_oss",
         .bit = FAMILY_SEED_OSS,
         .more = BIASES,
-        .norm2_gguf = "post_attention_norm.weight" },
+        .names = post_names },
     { .type = "ministral",
         .class = "MinistralForCausalLM",
         .gguf = "llama",
@@ -155,7 +175,7 @@ static const struct family families[] = {
         .more = QK_NORMS | DELTA,
         .minus_one = 1,
         .gated = 1,
-        .norm2_gguf = "post_attention_norm.weight" },
+        .names = post_names },
     { .type = "gpt_oss",
         .class = "GptOssForCausalLM",
         .gguf = "gpt-oss",
@@ -166,7 +186,7 @@ static const struct family families[] = {
         .every = 2,
         .joined = 1,
         .clamped_glu = 1,
-        .norm2_gguf = "post_attention_norm.weight" },
+        .names = post_names },
     { .type = "deepseek_v2",
         .class = "DeepseekV2ForCausalLM",
         .gguf = "deepseek2",
@@ -197,12 +217,19 @@ static const struct family families[] = {
         .layer_norm = 1,
         .parallel = 1,
         .pairs = 1 },
+    { .type = "lfm2",
+        .class = "Lfm2ForCausalLM",
+        .gguf = "lfm2",
+        .bit = FAMILY_LFM2,
+        .more = QK_NORMS | SHORT,
+        .names = lfm2_names },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
 enum dim {
     ONE,
     HIDDEN,
+    THRICE, /* three times HIDDEN */
     QUERIES,
     KEYS,
     HEAD,
@@ -216,7 +243,7 @@ enum dim {
     DELTA_VALUES,   /* numbers of all value heads */
     DELTA_HEADS,    /* value heads */
     DELTA_HEAD,     /* numbers of a value head */
-    DELTA_TAPS,     /* taps of the convolution */
+    TAPS,           /* taps of the convolution */
     HEADS,          /* query heads */
     VALUES,         /* numbers of all heads' outputs */
     MLA_Q,          /* width of the latent of queries */
@@ -274,8 +301,8 @@ static const struct tensor {
         DELTA_HEADS, HIDDEN, SOME },
     [W_DELTA_RATE] = { "linear_attn.in_proj_a.weight", "ssm_alpha.weight",
         DELTA_HEADS, HIDDEN, SOME },
-    [W_DELTA_CONV] = { "linear_attn.conv1d.weight", "ssm_conv1d.weight", ONE,
-        DELTA_TAPS, SOME },
+    [W_CONV] = { "linear_attn.conv1d.weight", "ssm_conv1d.weight", ONE, TAPS,
+        SOME },
     [W_DELTA_DT] = { "linear_attn.dt_bias", "ssm_dt.bias", ONE, DELTA_HEADS,
         SOME },
     [W_DELTA_LOG] = { "linear_attn.A_log", "ssm_a", ONE, DELTA_HEADS, SOME },
@@ -307,6 +334,10 @@ static const struct tensor {
         ONE, MLA_KV, SOME },
     [W_MLA_KVB] = { "self_attn.kv_b_proj.weight", "attn_kv_b.weight", MLA_HEADS,
         MLA_KV, SOME },
+    [W_SHORT_IN] = { "conv.in_proj.weight", "shortconv.in_proj.weight", THRICE,
+        HIDDEN, SOME },
+    [W_SHORT_OUT] = { "conv.out_proj.weight", "shortconv.out_proj.weight",
+        HIDDEN, HIDDEN, SOME },
 };
 
 const struct family *
@@ -378,7 +409,8 @@ int
 block_is_attention(int t)
 {
     return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT) || t == W_BO ||
-        t == W_SINKS || block_is_delta(t) || block_is_latent(t);
+        t == W_SINKS || block_is_delta(t) || block_is_latent(t) ||
+        block_is_short(t);
 }
 
 int
@@ -394,20 +426,48 @@ block_is_delta(int t)
 }
 
 int
+block_is_short(int t)
+{
+    return t == W_SHORT_IN || t == W_SHORT_OUT || t == W_CONV;
+}
+
+int
 block_is_of_experts(int t)
 {
     return (t >= W_ROUTER && t <= W_SHARED_GATE) ||
         (t >= W_ROUTER_BIAS && t <= W_ROUTER_SHIFT);
 }
 
+/* The names of tensor t in f. */
+static struct tensor_name
+names_of(const struct family *f, int t)
+{
+    const struct tensor_name *own = f->names;
+    struct tensor_name n = { t, "norm.weight", "output_norm.weight" };
+
+    if (t < W_N)
+        n = (struct tensor_name){ t, tensors[t].hf, tensors[t].gguf };
+    while (own != NULL && own->t >= 0 && own->t != t)
+        own++;
+    if (own != NULL && own->t == t) {
+        n.hf = own->hf != NULL ? own->hf : n.hf;
+        n.gguf = own->gguf != NULL ? own->gguf : n.gguf;
+    }
+    return n;
+}
+
 const char *
 block_tensor_name(const struct config *c, int t)
 {
-    const char *norm2 = family_of(c)->norm2;
+    return family_has(c, t) ? names_of(family_of(c), t).hf : NULL;
+}
 
-    return !family_has(c, t)    ? NULL
-        : t == W_NORM2 && norm2 ? norm2
-                                : tensors[t].hf;
+const char *
+family_final_norm(const struct config *c, int gguf)
+{
+    const struct tensor_name n = names_of(family_of(c), W_N);
+
+    return gguf ? n.gguf : n.hf;
 }
 
 float
@@ -429,13 +489,12 @@ block_stored(const struct config *c, int t)
     };
 
     const struct family *f = family_of(c);
-    const char *gguf =
-        t == W_NORM2 && f->norm2_gguf ? f->norm2_gguf : tensors[t].gguf;
 
     for (size_t i = 0; f->fused && i < 2; i++)
         if (t >= fused[i].first && t < fused[i].first + fused[i].n)
             return fused[i];
-    return (struct stored_rows){ block_tensor_name(c, t), gguf, t, 1 };
+    return (struct stored_rows){ block_tensor_name(c, t), names_of(f, t).gguf,
+        t, 1 };
 }
 
 void
@@ -446,8 +505,8 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
     const size_t groups = is.groups, mlp = is.mlp, E = is.experts;
     const int there = family_has(c, t) &&
         (t == W_NORM1 ? groups + is.linear + (family_of(c)->parallel ? mlp : 0)
-                : block_is_delta(t)               ? is.linear
-                : t == W_Q && c->mla.q_rank > 0   ? 0
+                : block_is_delta(t) || block_is_short(t) ? is.linear
+                : t == W_Q && c->mla.q_rank > 0          ? 0
                 : t >= W_MLA_QA && t <= W_MLA_QB  ? groups * c->mla.q_rank
                 : block_is_attention(t)           ? groups
                 : block_is_of_experts(t)          ? E
@@ -456,9 +515,10 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
     const int whole = family_of(c)->whole_norms;
     const struct delta_shape *s = &c->delta;
     const size_t values = s->values * s->dv;
-    const size_t mix = delta_mixed(c);
+    const size_t mix = conv_channels(c);
     const size_t dim[] = { [ONE] = 1,
         [HIDDEN] = c->d,
+        [THRICE] = 3 * c->d,
         [QUERIES] = groups * (c->H / c->KV) * c->D,
         [KEYS] = groups * c->D,
         [HEAD] = c->D,
@@ -472,7 +532,7 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
         [DELTA_VALUES] = values,
         [DELTA_HEADS] = s->values,
         [DELTA_HEAD] = s->dv,
-        [DELTA_TAPS] = mix * s->conv,
+        [TAPS] = mix * c->conv,
         [HEADS] = groups * (c->H / c->KV),
         [VALUES] = groups * (c->H / c->KV) * mla_value(c),
         [MLA_Q] = c->mla.q_rank,

@@ -34,6 +34,7 @@ enum {
     FAMILY_GPT_OSS = 1 << 21,
     FAMILY_DEEPSEEK_V2 = 1 << 22,
     FAMILY_DEEPSEEK_V3 = 1 << 23,
+    FAMILY_LFM2 = 1 << 24,
     FAMILY_COHERE = 1 << 26,
     FAMILY_COHERE2 = 1 << 27
 };
@@ -46,6 +47,13 @@ enum windows {
     WINDOW_LISTED,   /* all */
     WINDOW_BY_LAYER, /* those from max_window_layers on */
     WINDOW_EVERY     /* all but every n-th, n being `every` of the family */
+};
+
+/* The names of tensor t in a family, where they are not those of most families;
+ * NULL: as in most.  t W_N: the final norm's; the last entry has t -1. */
+struct tensor_name {
+    int t;
+    const char *hf, *gguf;
 };
 
 struct family {
@@ -72,9 +80,7 @@ struct family {
     int joined;      /* Hugging Face stores experts' matrices in one tensor
                       * (experts_joined.h) */
     int clamped_glu; /* 1: experts use the unit of glu_clamp.h */
-    const char *norm2_gguf; /* GGUF name of W_NORM2, NULL: ffn_norm */
-    const char *norm2;      /* Hugging Face name of W_NORM2, NULL:
-                             * post_attention_layernorm */
+    const struct tensor_name *names; /* NULL: all are as in most families */
     int minus_one;  /* Hugging Face stores norms minus 1, as of a Gemma */
     int layer_norm; /* norms of the residual stream are LayerNorm, without
                      * bias */
@@ -108,6 +114,8 @@ void block_dims(const struct config *c, int t, const struct block_shape *b,
 /* The Hugging Face name of tensor t after "model.layers.N.", such as
  * "input_layernorm.weight"; NULL: the family has no such tensor. */
 const char *block_tensor_name(const struct config *c, int t);
+/* The name of the final norm in a GGUF, or, after "model.", in a folder. */
+const char *family_final_norm(const struct config *c, int gguf);
 
 /* A stored tensor: the rows of the block's tensors first..first+n-1, one after
  * another; n is 1 unless the family is fused. */
@@ -125,8 +133,10 @@ struct stored_rows block_stored(const struct config *c, int t);
 int block_is_vector(int t);
 int block_is_bias(int t);
 int block_is_attention(int t);
-/* Is tensor t one of the gated delta rule's?  Of latent attention's? */
+/* Is tensor t one of the gated delta rule's?  Of the short convolution's?  Both
+ * have W_CONV.  Of latent attention's? */
 int block_is_delta(int t);
+int block_is_short(int t);
 int block_is_latent(int t);
 /* Is tensor t of the router, of the experts, or the shared expert's gate?
  * Biases count, too. */

@@ -15,8 +15,9 @@
  * W_SHARED_GATE scales its output.  gpt-oss has a bias for each product (a row
  * for each expert) and a sink for each query head.
  *
- * W_DELTA_... are the gated delta rule's (delta.h), whose blocks have no
- * attention.  W_MLA_... are latent attention's (mla.h), in place of W_K and
+ * W_DELTA_... are the gated delta rule's (delta.h) and W_SHORT_... the short
+ * convolution's (short.c), whose blocks have no attention; both have W_CONV.
+ * W_MLA_... are latent attention's (mla.h), in place of W_K and
  * W_V; W_Q is there only if queries have no latent. */
 enum {
     W_NORM1,
@@ -44,7 +45,7 @@ enum {
     W_DELTA_Z,    /* [values*dv,d] of the gates of outputs */
     W_DELTA_BETA, /* [values,d] */
     W_DELTA_RATE, /* [values,d] */
-    W_DELTA_CONV, /* [C*conv] the convolution's taps, C groups of conv */
+    W_CONV,       /* [C*conv] the convolution's taps, C groups of conv */
     W_DELTA_DT,   /* [values] */
     W_DELTA_LOG,  /* [values] */
     W_DELTA_NORM, /* [dv] */
@@ -62,6 +63,8 @@ enum {
     W_MLA_KVA,      /* [kv_rank+rope,d] */
     W_MLA_NKV,      /* [kv_rank] norm of the latent of K and V */
     W_MLA_KVB,      /* [H*(nope+v),kv_rank] */
+    W_SHORT_IN,     /* [3*d,d] of b, c and x */
+    W_SHORT_OUT,    /* [d,d] */
     W_N
 };
 /* The bit of tensor t in a set of tensors. */

@@ -1,6 +1,8 @@
 /* States of texts for generation; see delta_kv.h. */
 #include "model/decode/delta_kv.h"
 #include "model/config/delta_config.h"
+#include "model/decode/forward_kv.h"
+#include "model/pass/conv.h"
 #include "model/pass/delta.h"
 
 #include <string.h>
@@ -11,10 +13,12 @@ state_floats(const struct config *c)
     return c->delta.values * delta_state(&c->delta);
 }
 
+/* Rows of a window: those that the convolution still spans and, if a text can
+ * go back, KV_BACK more. */
 static size_t
-window_floats(const struct config *c)
+window_rows(const struct config *c)
 {
-    return (c->delta.conv - 1) * delta_mixed(c);
+    return c->conv - 1 + (config_has_delta(c) ? 0 : KV_BACK);
 }
 
 void
@@ -25,7 +29,7 @@ delta_kv_lay(struct delta_kv *d, const struct model *m, size_t texts,
 
     d->c = c;
     d->blocks = 0;
-    if (!config_has_delta(c))
+    if (c->conv == 0)
         return;
     d->block = arena_alloc(a, c->L, sizeof *d->block);
     for (size_t i = 0; i < c->L; i++) {
@@ -35,8 +39,8 @@ delta_kv_lay(struct delta_kv *d, const struct model *m, size_t texts,
     }
     d->state =
         arena_alloc(a, texts * d->blocks, state_floats(c) * sizeof(float));
-    d->window =
-        arena_alloc(a, texts * d->blocks, window_floats(c) * sizeof(float));
+    d->window = arena_alloc(a, texts * d->blocks * window_rows(c),
+        conv_channels(c) * sizeof(float));
 }
 
 struct delta_job {
@@ -45,54 +49,61 @@ struct delta_job {
     const struct delta_run *run;
 };
 
-/* The numbers of a text in the block that is run: `all` has n for each text and
- * block. */
+/* The numbers of a text in block i: `all` has n for each text and block. */
 static float *
-text_part(const struct delta_job *j, float *all, size_t text, size_t n)
+text_part(const struct delta_kv *d, size_t i, float *all, size_t text, size_t n)
 {
-    return all + (text * j->d->blocks + j->d->block[j->u->i]) * n;
+    return all + (text * d->blocks + d->block[i]) * n;
 }
 
-/* Set a text's window to the last conv - 1 rows of the old window followed by
- * the run. */
-static void
-move_window(const struct delta_job *j, const struct delta_run *r, float *w)
-{
-    const size_t keep = j->d->c->delta.conv - 1, C = delta_room(j->u->f)->C;
-    const size_t new = r->n < keep ? r->n : keep, old = keep - new;
+/* ---- what the convolution spans ---- */
 
-    memmove(w, w + new *C, old * C * sizeof *w);
-    for (size_t k = 0; k < new; k++)
-        memcpy(w + (old + k) * C,
-            j->u->a.qkv + (r->row + r->n - new + k) * j->u->qkv, C * sizeof *w);
+/* The row of position p in a text's window. */
+static float *
+window_row(const struct delta_kv *d, const struct run *u, size_t text, size_t p)
+{
+    const size_t rows = window_rows(d->c), C = conv_of(u->f)->C;
+
+    return text_part(d, u->i, d->window, text, rows * C) + p % rows * C;
 }
 
-/* Make mix and rate of a run's rows, then move its text's window on. */
+/* Keep the last rows of a run. */
 static void
-mix_run(void *ctx, size_t task, size_t worker)
+keep_run(void *ctx, size_t task, size_t worker)
 {
     const struct delta_job *j = ctx;
     const struct delta_run *r = &j->run[task];
-    const struct delta_room *w = delta_room(j->u->f);
-    const size_t conv = w->s->conv, wide = j->u->qkv;
-    float *old = text_part(j, j->d->window, r->text, window_floats(j->d->c));
-    const float *raw = j->u->a.qkv, *back[DELTA_MOST_TAPS];
+    const struct conv *k = conv_of(j->u->f);
+    const size_t rows = window_rows(j->d->c);
 
     (void)worker;
-    for (size_t t = 0; t < r->n; t++) {
-        const size_t at = r->row + t;
-        float *mix = w->mix + at * w->C;
-
-        for (size_t k = 0; k < conv; k++)
-            back[k] = k > r->pos + t ? NULL
-                : k <= t             ? raw + (at - k) * wide
-                                     : old + (conv - 1 + t - k) * w->C;
-        delta_convolve(w, back, mix);
-        delta_token(w, mix, raw + at * wide, mix,
-            w->rate + at * 2 * w->s->values);
-    }
-    move_window(j, r, old);
+    for (size_t t = r->n > rows ? r->n - rows : 0; t < r->n; t++)
+        memcpy(window_row(j->d, j->u, r->text, r->pos + t),
+            k->x + (r->row + t) * k->ldx, k->C * sizeof(float));
 }
+
+void
+delta_kv_keep(const struct delta_kv *d, struct run *u,
+    const struct delta_run *run, size_t n)
+{
+    struct delta_job j = { d, u, run };
+
+    pool_run(u->f->pool, n, keep_run, &j);
+}
+
+const float *
+delta_kv_before(const struct delta_kv *d, const struct run *u,
+    const struct delta_run *run, size_t row, size_t back)
+{
+    const struct conv *k = conv_of(u->f);
+    const size_t t = row - run->row;
+
+    return back > run->pos + t ? NULL
+        : back <= t            ? k->x + (row - back) * k->ldx
+                    : window_row(d, u, run->text, run->pos + t - back);
+}
+
+/* ---- the gated delta rule ---- */
 
 /* Run a value head over the rows of a run. */
 static void
@@ -102,7 +113,8 @@ delta_head_run(void *ctx, size_t task, size_t worker)
     const struct delta_room *w = delta_room(j->u->f);
     const size_t values = w->s->values, h = task % values;
     const struct delta_run *r = &j->run[task / values];
-    float *state = text_part(j, j->d->state, r->text, state_floats(j->d->c)) +
+    float *state =
+        text_part(j->d, j->u->i, j->d->state, r->text, state_floats(j->d->c)) +
         h * delta_state(w->s);
 
     (void)worker;
@@ -119,7 +131,6 @@ delta_kv_rule(const struct delta_kv *d, struct run *u,
 {
     struct delta_job j = { d, u, run };
 
-    delta_take(delta_room(u->f), d->c, u->vec);
-    pool_run(u->f->pool, n, mix_run, &j);
+    delta_mix(u, &u->mixer);
     pool_run(u->f->pool, n * d->c->delta.values, delta_head_run, &j);
 }

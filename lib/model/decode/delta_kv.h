@@ -1,7 +1,7 @@
-/* States of texts in blocks with the gated delta rule, for generation: the
- * state of each value head, and the rows that the convolution still spans.  A
- * text's state has a fixed size and belongs to its last token, so texts cannot
- * share a common beginning.  Private to lib/model. */
+/* States of texts in `linear` blocks, for generation: the state of each value
+ * head of the gated delta rule, and the rows that the convolution still spans.
+ * A text's state has a fixed size and belongs to its last token, so texts
+ * cannot share a common beginning.  Private to lib/model. */
 #ifndef MODEL_DELTA_KV_H
 #define MODEL_DELTA_KV_H
 
@@ -9,12 +9,13 @@
 
 struct delta_kv {
     const struct config *c;
-    size_t *block; /* [L] index of a block among the blocks with the rule */
+    size_t *block; /* [L] index of a block among the `linear` blocks */
     float *state;  /* [texts,blocks,values] states (delta_state floats each) */
-    float *window; /* [texts,blocks,conv-1,C] last rows, the oldest first */
+    float *window; /* [texts,blocks,rows,C] last rows of what is convolved, that
+                    * of position p being p % rows */
     size_t blocks;
 };
-/* Allocate for `texts` texts; nothing if no block of m has the rule. */
+/* Allocate for `texts` texts; nothing if no block of m is `linear`. */
 void delta_kv_lay(struct delta_kv *d, const struct model *m, size_t texts,
     struct arena *a);
 
@@ -25,6 +26,12 @@ struct delta_run {
 };
 /* Run the rule over n runs of different texts: from u->a.qkv to u->a.att. */
 void delta_kv_rule(const struct delta_kv *d, struct run *u,
+    const struct delta_run *run, size_t n);
+/* `before` and `convolved` of the engine: the row that is convolved `back`
+ * tokens before row `row` of a run; and n runs that have been convolved. */
+const float *delta_kv_before(const struct delta_kv *d, const struct run *u,
+    const struct delta_run *run, size_t row, size_t back);
+void delta_kv_keep(const struct delta_kv *d, struct run *u,
     const struct delta_run *run, size_t n);
 
 #endif

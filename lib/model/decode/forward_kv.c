@@ -165,7 +165,7 @@ void
 kv_share(struct kvcache *k, size_t text, const uint32_t *page, size_t n)
 {
     assert(text < k->texts && k->n[text] == 0);
-    assert(!config_has_delta(&k->f->m->c));
+    assert(k->f->m->c.conv == 0);
     pages_share(&k->pages, text, page, n);
     k->n[text] = n * KV_PAGE;
 }
@@ -175,6 +175,7 @@ kv_cut(struct kvcache *k, size_t text, size_t n)
 {
     assert(text < k->texts && n <= k->n[text]);
     assert(n == 0 || !config_has_delta(&k->f->m->c));
+    assert(n == 0 || k->f->m->c.conv == 0 || k->n[text] - n <= KV_BACK);
     pages_cut(&k->pages, text, kv_pages(n));
     k->n[text] = n;
 }
@@ -348,12 +349,26 @@ kv_rule(struct run *u)
 {
     struct kvcache *k = u->cache;
 
-    run_stages(u);
     delta_kv_rule(&k->delta, u, k->span, k->spans);
 }
 
+static const float *
+kv_before(const struct run *u, const struct run_row *r, size_t back)
+{
+    const struct kvcache *k = u->cache;
+
+    return delta_kv_before(&k->delta, u, &k->span[k->row[r->at].span], r->at,
+        back);
+}
+
+static void
+kv_convolved(struct run *u)
+{
+    delta_kv_keep(&u->cache->delta, u, u->cache->span, u->cache->spans);
+}
+
 static const struct engine with_cache = { kv_stages, kv_heads, kv_rule,
-    kv_angles };
+    kv_before, kv_convolved, kv_angles };
 
 /* ---- a tile of rows ---- */
 
@@ -418,6 +433,7 @@ add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id,
     if (row == 0 || k->row[row - 1].text != r->text)
         k->span[k->spans++] = (struct delta_run){ r->text, row, 0, r->pos };
     k->span[k->spans - 1].n++;
+    k->row[row].span = k->spans - 1;
     embed_id(k->f, id, k->x + row * m->c.d);
 }
 
@@ -454,7 +470,7 @@ kv_feed(struct kvcache *k, const struct kv_more *t, size_t n, float *logits)
             const int last = t[i].logits && at + 1 == t[i].n;
             const struct kv_row r = { t[i].text, k->n[t[i].text]++,
                 t[i].states != NULL ? t[i].states + at * d : NULL,
-                last ? k->last + head.n++ * d : NULL, NULL };
+                last ? k->last + head.n++ * d : NULL, NULL, 0 };
 
             add_kv_row(k, &r, t[i].ids[at],
                 t[i].length > r.pos ? t[i].length : r.pos + 1);

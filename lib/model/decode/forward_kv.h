@@ -23,13 +23,13 @@
  * depend on kv_more.length too: they are the bits of fwd_states for a row of
  * that length.
  *
- * A model with the gated delta rule has a state for each text too (delta_kv.h),
+ * A model with `linear` blocks has a state for each text too (delta_kv.h),
  * beside the pages.  Its texts cannot share pages.
  *
  * Texts and pages are numbers below those given to kv_new.  Functions that
  * return nothing cannot fail; a wrong number is a mistake of the programmer.
  */
-enum { KV_PAGE = ATTN_TILE };
+enum { KV_PAGE = ATTN_TILE, KV_BACK = 64 };
 struct kvcache;
 /* A cache of `texts` empty texts of at most `longest` tokens, with `pages`
  * pages for all.  m and pool outlive it. */
@@ -53,9 +53,9 @@ size_t kv_unused(const struct kvcache *k);
  * another text or held.  page [n] is copied. */
 void kv_share(struct kvcache *k, size_t text, const uint32_t *page, size_t n);
 /* Shorten a text to its first n tokens; pages that it no longer needs lose a
- * user.  Pages with tokens that are cut off must not be shared or held.  A
- * model with the gated delta rule can only be cut to n = 0: its state does not
- * go back. */
+ * user.  Pages with tokens that are cut off must not be shared or held.  In a
+ * model with the gated delta rule n is 0: its state does not go back.  In one
+ * with the short convolution n is 0, or at most KV_BACK tokens are cut off. */
 void kv_cut(struct kvcache *k, size_t text, size_t n);
 /* Empty a text: its pages lose a user. */
 void kv_drop(struct kvcache *k, size_t text);

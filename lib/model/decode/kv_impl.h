@@ -20,6 +20,7 @@ struct kv_row {
     float *last;      /* [d] out: its final state once more, for its logits;
                        * NULL: logits are not wanted */
     const float *cs;  /* [rotary] its angles in blocks without a window */
+    size_t span;      /* its text's run in `span` */
 };
 
 /* n rows of a tile, from row `row` on, that are tokens of one page. */
@@ -43,7 +44,7 @@ struct kvcache {
     float *x;               /* [KV_TILE,d] residual stream */
     float *last;            /* [texts,d] final states whose logits are wanted */
     uint32_t *first;        /* [KV_TILE] zeros, for struct rows */
-    struct delta_kv delta;  /* of blocks with the gated delta rule */
+    struct delta_kv delta;  /* of `linear` blocks */
     struct delta_run *span; /* [KV_TILE] texts of the tile, in order */
     size_t spans;
     float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */

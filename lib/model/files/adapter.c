@@ -318,11 +318,31 @@ adapter_targets(const struct config *c, size_t k, const char *targets)
     return 0;
 }
 
+/* The names of the matrices of blocks: "q_proj,k_proj". */
+static char *
+target_names(const struct config *c)
+{
+    struct buf all = { 0 };
+
+    for (size_t k = 0; k < W_N; k++) {
+        size_t n, first = 0;
+        const char *name = adapter_module(c, k, &n);
+        char *word = name != NULL ? xasprintf("%.*s", (int)n, name) : NULL;
+
+        while (word != NULL && !adapter_targets(c, first, word))
+            first++;
+        if (word != NULL && first == k)
+            buf_addf(&all, "%s%s", all.n > 0 ? "," : "", word);
+        free(word);
+    }
+    return all.p;
+}
+
 /* Check that each name in the list names a matrix of m's blocks. */
 static int
 check_targets(const struct model *m, const char *targets, struct err *e)
 {
-    char *list = xstrdup(targets), *save = NULL;
+    char *list = xstrdup(targets), *save = NULL, *names = target_names(&m->c);
     int r = 0;
 
     for (char *p = strtok_r(list, ",", &save); p != NULL && r == 0;
@@ -334,12 +354,10 @@ check_targets(const struct model *m, const char *targets, struct err *e)
         if (k == W_N)
             r = err_set(e, EX_USAGE,
                 "'%s' is no matrix of this model's blocks: take all-linear, or "
-                "some of %s,down_proj",
-                p,
-                family_of(&m->c)->fused
-                    ? "qkv_proj,o_proj,gate_up_proj"
-                    : "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj");
+                "some of %s",
+                p, names);
     }
+    free(names);
     free(list);
     return r;
 }

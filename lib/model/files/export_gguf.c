@@ -12,6 +12,7 @@
 #include "model/config/family.h"
 #include "model/config/gguf_rope.h"
 #include "model/config/mla_config.h"
+#include "model/config/short_config.h"
 #include "model/files/tensor_out.h"
 #include "model/files/tokfile.h"
 
@@ -65,7 +66,8 @@ check_config(const struct config *c, struct err *e)
     const char *unsaid = unsaid_key(c), *none = fields_null(c);
     struct config same = *c;
 
-    if (experts_check_gguf(c, e) < 0 || delta_check_gguf(c, e) < 0)
+    if (experts_check_gguf(c, e) < 0 || delta_check_gguf(c, e) < 0 ||
+        short_check_gguf(c, e) < 0)
         return -1;
     config_gguf_fixed(&same);
     if (same.attn_scalar != c->attn_scalar)
@@ -124,6 +126,7 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
     for (int turn = TURN_FIRST; turn <= TURN_LAST; turn++)
         fields_to_gguf(&f, turn, o);
     delta_to_gguf(c, o);
+    short_to_gguf(c, o);
     rope_to_gguf(&f, o);
     fields_to_gguf(&f, TURN_SCALES, o);
     put_windows(o, &f);
@@ -136,7 +139,7 @@ type_of(const struct model *m, const struct gguf_how *how,
     const struct tensor_out *p)
 {
     return p->ndim == 1 || p->matrix == W_ROUTER ||
-            p->matrix == W_SHARED_GATE || p->matrix == W_DELTA_CONV ||
+            p->matrix == W_SHARED_GATE || p->matrix == W_CONV ||
             block_is_bias(p->matrix)
         ? DT_F32
         : how->mixture == NULL

@@ -6,7 +6,6 @@
 #include "format/ckpt.h"
 #include "format/gguf.h"
 #include "format/json.h"
-#include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
 #include "model/config/family.h"
 #include "model/files/mixture.h"
@@ -134,11 +133,11 @@ read_imatrix(struct importance *p, const char *path, const struct model *m,
             "--imatrix: %s is a mixture of experts, for which it is not "
             "implemented: leave it out",
             m->path);
-    if (config_has_delta(&m->c))
+    if (config_linear_name(&m->c) != NULL)
         r = err_set(e, EX_USAGE,
-            "--imatrix: %s has blocks with the gated delta rule, for which it "
-            "is not implemented: leave it out",
-            m->path);
+            "--imatrix: %s has blocks with %s, for which it is not "
+            "implemented: leave it out",
+            m->path, config_linear_name(&m->c));
     for (size_t i = 0; r == 0 && i < m->c.L * W_N; i++)
         if (block_tensor_name(&m->c, (int)(i % W_N)) != NULL &&
             !block_is_vector((int)(i % W_N)))

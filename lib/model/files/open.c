@@ -294,9 +294,8 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
         snprintf(name + r, sizeof name - (size_t)r, "%s", from.name);
     else
         experts_name(&m->c, shape, t, 0, name + r, sizeof name - (size_t)r);
-    if (t == W_DELTA_CONV) {
-        r = point_tensor(m, s, name, 3, cols / m->c.delta.conv, m->c.delta.conv,
-            w, e);
+    if (t == W_CONV) {
+        r = point_tensor(m, s, name, 3, cols / m->c.conv, m->c.conv, w, e);
         weight_flatten(w);
         return r;
     }
@@ -653,7 +652,7 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
     for (size_t i = 0; i < c->L; i++)
         if (point_block(m, s, i, e) < 0)
             return -1;
-    if (point_outer(m, s, "norm.weight", 1, 1, &m->norm, e) < 0)
+    if (point_outer(m, s, family_final_norm(c, 0), 1, 1, &m->norm, e) < 0)
         return -1;
     m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;

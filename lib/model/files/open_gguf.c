@@ -10,6 +10,7 @@
 #include "model/config/experts_config.h"
 #include "model/config/gguf_rope.h"
 #include "model/config/mla_config.h"
+#include "model/config/short_config.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -139,7 +140,8 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
     if (fields_from_gguf(&f, g, e) < 0 ||
         set_gguf_sizes(&f, t->shape[0], e) < 0 ||
         experts_from_gguf(&f, e) < 0 || delta_from_gguf(&f, g, e) < 0 ||
-        rope_from_gguf(&f, g, e) < 0 || set_gguf_windows(&f, g, e) < 0)
+        short_from_gguf(&f, g, e) < 0 || rope_from_gguf(&f, g, e) < 0 ||
+        set_gguf_windows(&f, g, e) < 0)
         return -1;
     *c = f.c;
     c->neos = c->eos[0] >= 0;
@@ -264,11 +266,10 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
                 return -1;
             continue;
         }
-        if (take_gguf_tensor(s, name,
-                t == W_DELTA_CONV ? cols / c->delta.conv : all,
-                t == W_DELTA_CONV ? c->delta.conv : cols, &whole, e) < 0)
+        if (take_gguf_tensor(s, name, t == W_CONV ? cols / c->conv : all,
+                t == W_CONV ? c->conv : cols, &whole, e) < 0)
             return -1;
-        if (t == W_DELTA_CONV)
+        if (t == W_CONV)
             weight_flatten(&whole);
         if (t == W_DELTA_LOG && take_log(s, &whole, name, e) < 0)
             return -1;
@@ -313,7 +314,7 @@ take_all(struct model *m, struct model_source *s, struct err *e)
 
     if (take_gguf_tensor(s, "token_embd.weight", c->V, c->d, &m->embed, e) <
             0 ||
-        take_gguf_tensor(s, "output_norm.weight", 1, c->d, &m->norm, e) < 0)
+        take_gguf_tensor(s, family_final_norm(c, 1), 1, c->d, &m->norm, e) < 0)
         return -1;
     m->head = m->embed;
     if (!c->tied &&

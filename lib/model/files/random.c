@@ -43,15 +43,15 @@ random_vectors(struct arena *a, size_t rows, size_t n, float add, int bias)
     };
 }
 
-/* A vector of the gated delta rule, as transformers begins it: taps and decays
- * are random, all others are 1. */
+/* A vector of a `linear` block, as transformers begins Qwen 3.5's: taps and
+ * decays are random, all others are 1. */
 static struct weight
 random_delta(struct arena *a, int t, size_t n, uint64_t key)
 {
     struct weight w = random_vectors(a, 1, n, 0.0f, 0);
     float *p = (float *)(uintptr_t)w.data;
 
-    for (size_t i = 0; p != NULL && i < n && t == W_DELTA_CONV; i++)
+    for (size_t i = 0; p != NULL && i < n && t == W_CONV; i++)
         p[i] = (float)(0.5 * (2.0 * rng_unit(key, i) - 1.0));
     for (size_t i = 0; p != NULL && i < n && t == W_DELTA_LOG; i++)
         p[i] = (float)log(0.01 + 15.99 * rng_unit(key, i));
@@ -92,7 +92,7 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
             else if (rows > 0)
                 b->w[w] = random_matrix(a, rows, cols,
                     w == W_O || w == W_DOWN || w == W_EXPERT_DOWN ||
-                            w == W_DELTA_OUT
+                            w == W_DELTA_OUT || w == W_SHORT_OUT
                         ? out
                         : dev,
                     rng_key(rng_key(seed, 16 + i), (uint64_t)w));

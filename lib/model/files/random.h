@@ -9,9 +9,9 @@
  * Make a model of configuration c.  b [L]: the blocks' shapes; NULL: all are
  * whole.
  *   matrices: normal(0, c->init_range); W_O, W_DOWN, W_EXPERT_DOWN and
- *             W_DELTA_OUT divided by sqrt(2 L), as in GPT-2
+ *             W_DELTA_OUT, W_SHORT_OUT divided by sqrt(2 L), as in GPT-2
  *   norms: 1; biases and sinks: 0
- *   vectors of the gated delta rule: as transformers begins them
+ *   vectors of `linear` blocks: as transformers begins Qwen 3.5's
  * The values depend on c, b and seed alone.  Weights lie in *a, which the
  * caller releases after model_random_free.
  */

@@ -148,17 +148,17 @@ delta_tensor(const struct model *m, int t, int gguf, struct tensor_out *p)
     if (s->values > s->keys && s->tiled != gguf)
         p->order = &m->c;
     p->minus_exp = gguf && t == W_DELTA_LOG;
-    if (t != W_DELTA_CONV)
+    if (t != W_CONV)
         return;
     p->slice = *p->w;
-    p->slice.rows = p->shape[1] / s->conv;
-    p->slice.cols = s->conv;
+    p->slice.rows = p->shape[1] / m->c.conv;
+    p->slice.cols = m->c.conv;
     p->slice.stride = p->w->stride / p->slice.rows;
     p->w = &p->slice;
     p->ndim = gguf ? 2 : 3;
     p->shape[0] = p->slice.rows;
-    p->shape[1] = gguf ? s->conv : 1;
-    p->shape[2] = s->conv;
+    p->shape[1] = gguf ? m->c.conv : 1;
+    p->shape[2] = m->c.conv;
 }
 
 /* Make p the tensor that has tensor t of all experts; name [size]: the end of
@@ -179,8 +179,8 @@ join_experts(const struct model *m, int t, char *name, size_t size,
 void
 model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 {
-    static const char *const other[] = { "model.embed_tokens.weight",
-        "model.norm.weight", "lm_head.weight" };
+    static const char *const other[] = { "model.embed_tokens.weight", "model.",
+        "lm_head.weight" };
     const struct tensor_place at =
         i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 0);
 
@@ -204,7 +204,8 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
         const size_t k = i == 0 ? 0 : 1 + at.after;
 
         other_tensor(m, k, p);
-        snprintf(p->name, sizeof p->name, "%s", other[k]);
+        snprintf(p->name, sizeof p->name, "%s%s", other[k],
+            k == 1 ? family_final_norm(&m->c, 0) : "");
         if (k == 1)
             p->less = part_less(p, family_norm_add(&m->c, -1));
     }
@@ -227,8 +228,8 @@ all_experts(const struct model *m, struct tensor_out *p)
 void
 model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
 {
-    static const char *const other[] = { "token_embd.weight",
-        "output_norm.weight", "output.weight" };
+    const char *const other[] = { "token_embd.weight",
+        family_final_norm(&m->c, 1), "output.weight" };
     const int permuted = family_of(&m->c)->permuted;
     const struct tensor_place at =
         i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 1);

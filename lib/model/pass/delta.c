@@ -4,7 +4,7 @@
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "model/config/delta_config.h"
-#include "model/pass/attention.h"
+#include "model/pass/conv.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 size_t
 delta_raw(const struct config *c)
 {
-    return delta_mixed(c) + c->delta.values * (c->delta.dv + 2);
+    return conv_channels(c) + c->delta.values * (c->delta.dv + 2);
 }
 
 static size_t
@@ -37,28 +37,12 @@ void
 delta_take(struct delta_room *w, const struct config *c,
     const float *const *vec)
 {
-    const size_t conv = c->delta.conv;
-
     w->s = &c->delta;
-    w->C = delta_mixed(c);
+    w->C = conv_channels(c);
     w->dt = vec[W_DELTA_DT];
     w->log = vec[W_DELTA_LOG];
     w->norm = vec[W_DELTA_NORM];
     w->eps = (float)c->eps;
-    for (size_t i = 0; i < w->C; i++)
-        for (size_t j = 0; j < conv; j++)
-            w->taps[j * w->C + i] = vec[W_DELTA_CONV][i * conv + j];
-}
-
-void
-delta_convolve(const struct delta_room *w, const float *const *back, float *x)
-{
-    const size_t conv = w->s->conv;
-
-    memset(x, 0, w->C * sizeof *x);
-    for (size_t j = conv; j-- > 0;)
-        if (back[j] != NULL)
-            kern.axmul(x, 1.0f, back[j], w->taps + (conv - 1 - j) * w->C, w->C);
 }
 
 double
@@ -130,8 +114,7 @@ delta_gate(const struct delta_room *w, const float *o, const float *z, float *y)
 static int
 delta_has(const struct config *c, const struct block_shape *b)
 {
-    (void)c;
-    return b->linear;
+    return b->linear && config_has_delta(c);
 }
 
 static void
@@ -151,7 +134,7 @@ static void
 delta_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
 {
     const struct config *c = &f->m->c;
-    const size_t C = delta_mixed(c);
+    const size_t C = conv_channels(c);
     struct delta_room *d = room_make(&f->room[ROOM_DELTA], sizeof *d);
     float *ones = arena_alloc(a, C, sizeof *ones);
 
@@ -159,7 +142,7 @@ delta_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
     for (size_t i = 0; ones != NULL && i < C; i++)
         ones[i] = 1.0f;
     d->ones = ones;
-    d->taps = arena_alloc(a, C * c->delta.conv, sizeof *d->taps);
+    conv_lay(f, a);
     d->mix = arena_alloc(a, rows * C, sizeof(float));
     d->rate = arena_alloc(a, rows * 2 * c->delta.values, sizeof(float));
 }
@@ -170,33 +153,6 @@ delta_room(const struct fwd *f)
     return f->room[ROOM_DELTA];
 }
 
-/* The products of the token that comes `back` tokens before row r; NULL: the
- * text begins later.  A text begins with its stem. */
-static const float *
-row_before(const struct run *u, const struct run_row *r, size_t back)
-{
-    const size_t p = position(u->f, u->r, r->b, r->t);
-    const size_t stem = u->f->stem != NULL ? u->f->nstem[r->tok] : 0;
-    size_t at = r->t - back;
-
-    if (back > p)
-        return NULL;
-    if (p - back < stem)
-        at = u->f->stem[r->tok] + (p - back);
-    return u->a.qkv + (r->b * u->c.Tp + at) * u->qkv;
-}
-
-void
-delta_convolve_at(const struct run *u, const struct run_row *r, float *x)
-{
-    const struct delta_room *w = delta_room(u->f);
-    const float *back[DELTA_MOST_TAPS];
-
-    for (size_t j = 0; j < w->s->conv; j++)
-        back[j] = row_before(u, r, j);
-    delta_convolve(w, back, x);
-}
-
 static void
 mix_row(struct run *u, const struct run_row *r)
 {
@@ -205,7 +161,7 @@ mix_row(struct run *u, const struct run_row *r)
 
     if (!r->live)
         return;
-    delta_convolve_at(u, r, mix);
+    conv_row(u, r, mix);
     delta_token(w, mix, u->a.qkv + r->at * u->qkv, mix,
         w->rate + r->at * 2 * w->s->values);
 }
@@ -213,11 +169,9 @@ mix_row(struct run *u, const struct run_row *r)
 void
 delta_mix(struct run *u, const struct branch *in)
 {
-    const struct config *c = &u->f->m->c;
-
-    delta_take(delta_room(u->f), c, u->vec);
-    stage_rows(u, in, mix_row, "forward convolution",
-        (c->delta.conv + 2) * delta_mixed(c));
+    delta_take(delta_room(u->f), &u->f->m->c, u->vec);
+    conv_take(u, u->a.qkv, u->qkv);
+    conv_stage(u, in, mix_row);
 }
 
 /* Run a head over all texts of a row; before a text with a stem, over that stem
@@ -259,9 +213,7 @@ batch_rule(struct run *u)
     const struct delta_shape *s = &u->f->m->c.delta;
     double begin;
 
-    run_stages(u);
     delta_mix(u, &u->mixer);
-    run_stages(u);
     begin = profile_begin();
     pool_run(u->f->pool, u->r->B * s->values, run_head, u);
     profile_end("forward delta rule", begin,

@@ -24,8 +24,7 @@
 /* Work space, f->room[ROOM_DELTA], and the weights of the block in use. */
 struct delta_room {
     const struct delta_shape *s;
-    size_t C;              /* delta_mixed */
-    float *taps;           /* [conv,C] set by delta_take */
+    size_t C;              /* conv_channels */
     const float *ones;     /* [C] all 1 */
     const float *dt, *log; /* [values] */
     const float *norm;     /* [dv] */
@@ -41,16 +40,10 @@ size_t delta_raw(const struct config *c);
 size_t delta_state(const struct delta_shape *s);
 size_t delta_key(const struct delta_shape *s, size_t head);
 
-/* Point w to the weights of a block in its vectors vec [W_N], and copy the
- * taps. */
+/* Point w to the weights of a block in its vectors vec [W_N]. */
 void delta_take(struct delta_room *w, const struct config *c,
     const float *const *vec);
 
-/* Convolve: x [C] = the convolution before SiLU.  back [conv]: rows of the
- * token and of the conv - 1 tokens before it; NULL where the text has not
- * begun. */
-void delta_convolve(const struct delta_room *w, const float *const *back,
-    float *x);
 /* Make mix [C] and rate [2,values], decays and betas, of a token from its
  * convolution and its row; mix may be x. */
 void delta_token(const struct delta_room *w, const float *x, const float *raw,
@@ -71,10 +64,8 @@ void batch_rule(struct run *u);
 
 /* ---- for delta_backward.c ---- */
 
-/* delta_mix adds the stage that computes mix and rate again; delta_convolve_at
- * computes the convolution of a token, before SiLU. */
+/* Run the list, then compute mix and rate of all rows. */
 void delta_mix(struct run *u, const struct branch *in);
-void delta_convolve_at(const struct run *u, const struct run_row *r, float *x);
 
 /* Functions of part_delta.  States are computed again from kept ones, some
  * tokens at a time; for that each thread has room for about (16 + T / 16)

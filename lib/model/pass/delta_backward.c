@@ -4,6 +4,7 @@
 #include "base/profile.h"
 #include "kern/kern.h"
 #include "model/config/delta_config.h"
+#include "model/pass/conv.h"
 
 #include <assert.h>
 #include <math.h>
@@ -44,13 +45,13 @@ delta_lay_back(struct grads *grads, const struct fwd *f, size_t rows,
     const size_t part = part_floats(s), kept = AGAIN + 2 + again_parts(f->T);
     struct delta_grads *g = room_make(&grads->room[ROOM_DELTA], sizeof *g);
 
-    g->dmix = arena_alloc(a, rows * delta_mixed(c), sizeof(float));
+    g->dmix = arena_alloc(a, rows * conv_channels(c), sizeof(float));
     g->drate = arena_alloc(a, rows * 2 * s->values, sizeof(float));
     g->dlog = arena_alloc(a, rows * s->values, sizeof(float));
     g->dnorm = arena_alloc(a, rows * s->values * s->dv, sizeof(float));
     g->rstd = arena_alloc(a, tokens * s->values, sizeof(float));
     g->room = lay_each(a, pool_size(f->pool),
-        kept * part + AGAIN * DELTA_COLS + 2 * delta_mixed(c));
+        kept * part + AGAIN * DELTA_COLS + 2 * conv_channels(c));
 }
 
 static const struct delta_grads *
@@ -265,7 +266,7 @@ mix_row_back(struct run *u, const struct run_row *r)
         memset(dqkv, 0, u->qkv * sizeof *dqkv);
         return;
     }
-    delta_convolve_at(u, r, x);
+    conv_row(u, r, x);
     kern.silu_mul(act, x, w->ones, w->C);
     for (size_t h = 0; h < 2 * s->keys; h++)
         through_length(act + h * s->dk, mix + h * s->dk, dmix + h * s->dk,
@@ -274,29 +275,12 @@ mix_row_back(struct run *u, const struct run_row *r)
     through_rates(u, r->at, u->a.qkv + r->at * u->qkv, dqkv);
 }
 
-/* Are token t of row b and the token `ahead` tokens later in the same text? */
-static int
-text_reaches(const struct run *u, size_t b, size_t t, size_t ahead)
-{
-    const uint32_t *first = u->r->first + b * u->r->T + t;
-
-    return t + ahead < u->r->T && first[ahead] == first[0];
-}
-
 /* The gradient at the products that the convolution reads. */
 static void
 convolve_row_back(struct run *u, const struct run_row *r)
 {
-    const struct delta_room *w = delta_room(u->f);
-    const size_t conv = w->s->conv;
-    float *to = u->g->dqkv + r->at * u->qkv;
-
-    if (!r->live)
-        return;
-    memset(to, 0, w->C * sizeof *to);
-    for (size_t k = 0; k < conv && text_reaches(u, r->b, r->t, k); k++)
-        kern.axmul(to, 1.0f, delta_grads(u)->dmix + (r->at + k) * w->C,
-            w->taps + (conv - 1 - k) * w->C, w->C);
+    if (r->live)
+        conv_back_row(u, r, delta_grads(u)->dmix, u->g->dqkv + r->at * u->qkv);
 }
 
 /* ---- weights ---- */
@@ -322,41 +306,13 @@ delta_vectors(struct run *u)
             .lddy = n });
 }
 
-/* Add the gradient of the taps of some channels, one row of the batch after
- * another. */
-static void
-tap_task(void *ctx, size_t task, size_t worker)
-{
-    const struct run *u = ctx;
-    const struct delta_room *w = delta_room(u->f);
-    const size_t conv = w->s->conv, c0 = task * VEC_COLS;
-    const size_t n = w->C - c0 < VEC_COLS ? w->C - c0 : VEC_COLS;
-    float *g = u->g->group->g + u->g->group->at[W_DELTA_CONV] + c0 * conv;
-    float sum[VEC_COLS];
-
-    (void)worker;
-    for (size_t b = 0; b < u->r->B; b++)
-        for (size_t k = 0; k < conv; k++) { /* x: k tokens before dy */
-            const float *x = u->a.qkv + b * u->c.Tp * u->qkv + c0;
-            const float *dy = delta_grads(u)->dmix + b * u->c.Tp * w->C + c0;
-
-            memset(sum, 0, sizeof sum);
-            for (size_t t = 0; t + k < u->r->T; t++)
-                if (row_live(u->r, b, t) && text_reaches(u, b, t, k))
-                    kern.axmul(sum, 1.0f, x + t * u->qkv, dy + (t + k) * w->C,
-                        n);
-            for (size_t i = 0; i < n; i++)
-                g[i * conv + conv - 1 - k] += sum[i];
-        }
-}
-
 /* Run the rule backward: from g->datt, the gradient of f->gated, to g->delta's
  * dmix and drate. */
 static void
 rule_backward(struct run *u, const struct branch *in)
 {
     const struct delta_shape *s = &u->f->m->c.delta;
-    const size_t C = delta_mixed(&u->f->m->c), n = s->values * s->dv;
+    const size_t C = conv_channels(&u->f->m->c), n = s->values * s->dv;
     const size_t rows = u->r->B * u->c.Tp;
     double begin;
 
@@ -374,8 +330,7 @@ rule_backward(struct run *u, const struct branch *in)
 void
 delta_backward(struct run *u, const struct branch *in)
 {
-    const struct delta_shape *s = &u->f->m->c.delta;
-    const size_t C = delta_mixed(&u->f->m->c);
+    const size_t C = conv_channels(&u->f->m->c);
     const struct product out = { W_DELTA_OUT, u->f->gated, in->d.out,
         u->f->m->c.d, u->g->datt };
     struct product p[4];
@@ -385,11 +340,9 @@ delta_backward(struct run *u, const struct branch *in)
     rule_backward(u, in);
     stage_rows(u, in, mix_row_back, "backward rates", 4 * C);
     run_stages(u);
-    if (!u->g->frozen)
-        pool_run(u->f->pool, (delta_room(u->f)->C + VEC_COLS - 1) / VEC_COLS,
-            tap_task, u);
+    conv_back_taps(u, delta_grads(u)->dmix);
     stage_rows(u, in, convolve_row_back, "backward convolution",
-        (s->conv + 1) * C);
+        (u->f->m->c.conv + 1) * C);
     products_abreast(u, W_DELTA_MIX, 4, in->xn, u->g->dqkv, in->d.xn, p);
     stage_back(u, in, p, 4, "backward qkv");
     delta_vectors(u);

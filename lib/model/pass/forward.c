@@ -4,7 +4,8 @@
  *
  *     x = embedding of the ids
  *     for each block
- *         x = x + mixer(norm(x))           attention.c, mla.c, delta.c
+ *         x = x + mixer(norm(x))           attention.c, mla.c, delta.c,
+ *                                          short.c
  *         x = x + feed-forward(norm(x))    dense.c, experts.c
  *     or, if the family's blocks are parallel
  *         x = x + mixer(norm(x)) + feed-forward(norm(x))

@@ -66,7 +66,7 @@ void fwd_stems(struct fwd *f, const uint32_t *stem, const uint32_t *nstem);
 /* Inputs of a block's linear layers: FWD_ATTN of q, k and v, FWD_O of o,
  * FWD_MLP of gate and up, FWD_DOWN of down.  From fwd_tap on fn is called with
  * each of these inputs, in this order, in every block that is run.  A block
- * without attention (or with the gated delta rule) has neither FWD_ATTN nor
+ * without attention (a `linear` one, too) has neither FWD_ATTN nor
  * FWD_O, one without MLP neither FWD_MLP nor FWD_DOWN, one with experts no
  * FWD_DOWN. fn is called by the caller's thread between two stages, so it may
  * use the pool.  fn NULL: no more calls.  Results are the same to the bit. */

@@ -37,11 +37,12 @@ struct widths {
 /* Activations of a block, for B sequences. */
 struct acts {
     float *qkv;       /* [B,Tp,qkv] q, k (both rotated), v, gates of the
-                       * outputs, or the products of the gated delta rule; here
-                       * H, KV, mlp are the block's */
+                       * outputs, or the products of a `linear` block; here H,
+                       * KV, mlp are the block's */
     float *raw;       /* [B,Tp,(H+KV)D] q, k before their norms, for the
                        * backward pass; NULL: forward only, or no such norms */
-    float *att;       /* [B,Tp,att] outputs of heads, before gates */
+    float *att;       /* [B,Tp,att] outputs of heads, or of the short
+                       * convolution, before gates */
     float *o, *down;  /* [B,Tp,d] outputs of o and down before the norms that
                        * follow them, for the backward pass; NULL: forward only,
                        * or no such norms */
@@ -59,7 +60,16 @@ struct acts {
 
 /* Work space that parts of blocks have of their own, in struct fwd and again in
  * struct grads (backward_block.h); HEAD is head.c's. */
-enum { ROOM_HEADS, ROOM_LATENT, ROOM_DELTA, ROOM_EXPERTS, ROOM_HEAD, ROOMS };
+enum {
+    ROOM_HEADS,
+    ROOM_LATENT,
+    ROOM_DELTA,
+    ROOM_SHORT,
+    ROOM_CONV,
+    ROOM_EXPERTS,
+    ROOM_HEAD,
+    ROOMS
+};
 /* A room of `bytes`, zeroed when it is first asked for. */
 void *room_make(void **room, size_t bytes);
 void rooms_free(void **room);

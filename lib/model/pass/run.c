@@ -5,6 +5,7 @@
 #include "model/config/delta_config.h"
 #include "model/pass/attention.h"
 #include "model/pass/block_adapter.h"
+#include "model/pass/conv.h"
 #include "model/pass/delta.h"
 
 #include <assert.h>
@@ -89,7 +90,7 @@ batch_stages(struct run *u)
 }
 
 static const struct engine batch = { batch_stages, batch_heads, batch_rule,
-    batch_angles };
+    batch_before, NULL, batch_angles };
 
 /* ---- the list ---- */
 
@@ -256,8 +257,8 @@ zero_forward(struct run *u, const struct branch *in)
 static const struct part part_zero = { .forward = zero_forward };
 
 /* The first that has a block is the block's. */
-static const struct part *const mixers[] = { &part_delta, &part_latent,
-    &part_attention };
+static const struct part *const mixers[] = { &part_delta, &part_short,
+    &part_latent, &part_attention };
 static const struct part *const ffns[] = { &part_experts, &part_dense };
 enum { MIXERS = sizeof mixers / sizeof *mixers };
 enum { PARTS = MIXERS + sizeof ffns / sizeof *ffns };
@@ -281,7 +282,7 @@ struct block_shape
 shape_of_all(const struct model *m)
 {
     return (struct block_shape){ m->c.KV, model_widest(m), 0, m->c.router.n,
-        (size_t)config_has_delta(&m->c) };
+        m->c.conv > 0 };
 }
 
 void

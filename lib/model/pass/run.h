@@ -46,8 +46,9 @@ struct part {
     void (*forward)(struct run *u, const struct branch *in);
     void (*backward)(struct run *u, const struct branch *in);
 };
-extern const struct part part_attention, part_latent, part_delta; /* mixers */
-extern const struct part part_dense, part_experts; /* feed-forwards */
+/* mixers, and feed-forwards */
+extern const struct part part_attention, part_latent, part_delta, part_short;
+extern const struct part part_dense, part_experts;
 
 /* The shape of a block that has all that some block of m has.  widths_of: the
  * numbers of a block of shape b. */
@@ -139,6 +140,12 @@ struct engine {
      * the gated delta rule for these rows. */
     void (*heads)(struct run *u);
     void (*rule)(struct run *u);
+    /* before: the row of what is convolved (conv.h) `back` tokens before a live
+     * row; NULL: the text begins later.  convolved: is called after the
+     * convolution of all rows, or NULL */
+    const float *(
+        *before)(const struct run *u, const struct run_row *r, size_t back);
+    void (*convolved)(struct run *u);
     /* Set *position to a row's position in its text, and return its angles
      * [rotary] (NULL: the block has no RoPE).  The row is live. */
     const float *(*angles)(const struct run *u, const struct run_row *r,

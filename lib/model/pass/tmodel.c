@@ -234,12 +234,13 @@ block_tensors(const struct model *m, size_t i)
 char *
 tmodel_name(const struct config *c, size_t group, int t)
 {
-    static const char *const other[] = { "model.embed_tokens.weight",
-        "model.norm.weight", "lm_head.weight" };
+    static const char *const other[] = { "model.embed_tokens.weight", "model.",
+        "lm_head.weight" };
 
     return group < c->L
         ? xasprintf("model.layers.%zu.%s", group, block_tensor_name(c, t))
-        : xstrdup(other[group - c->L]);
+        : xasprintf("%s%s", other[group - c->L],
+              group == c->L + 1 ? family_final_norm(c, 0) : "");
 }
 
 void
