@@ -18,6 +18,9 @@
 #define v_min(a, b) _mm256_min_ps(a, b)
 #define v_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define v_fnma(a, b, c) _mm256_fnmadd_ps(a, b, c)
+/* a where x > 0, else b */
+#define v_where(x, a, b) \
+    _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GT_OQ))
 #define d_store(p, a) _mm256_storeu_pd(p, a)
 #define d_load(p) _mm256_loadu_pd(p)
 #define d_widen(p) _mm256_cvtps_pd(_mm_loadu_ps(p)) /* floats */

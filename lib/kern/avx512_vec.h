@@ -18,6 +18,11 @@
 #define v_min(a, b) _mm512_min_ps(a, b)
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define v_fnma(a, b, c) _mm512_fnmadd_ps(a, b, c)
+/* a where x > 0, else b */
+#define v_where(x, a, b)                                            \
+    _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), \
+                             _CMP_GT_OQ),                           \
+        b, a)
 #define d_store(p, a) _mm512_storeu_pd(p, a)
 #define d_load(p) _mm512_loadu_pd(p)
 #define d_widen(p) _mm512_cvtps_pd(_mm256_loadu_ps(p)) /* floats */

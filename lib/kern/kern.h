@@ -50,6 +50,14 @@ struct factor {
     size_t i_step, l_step;
 };
 
+/* xIELU (Huang and Schlag, arXiv:2411.13010), as transformers computes it:
+ *     p x^2 + beta x                              x > 0
+ *     n (exp(min(x,eps)) - 1 - x) + beta x        else
+ * p is softplus(alpha_p), n is beta + softplus(alpha_n). */
+struct xielu {
+    float p, n, beta, eps;
+};
+
 struct kern {
     /* "ref", "avx2" or "avx512", with "+avx512bf16" or "+amx" after it if
      * products are in bfloat16.  Tables of the same name give the same bits. */
@@ -178,6 +186,13 @@ struct kern {
     void (*gelu_mul)(float *act, const float *g, const float *u, size_t n);
     void (*gelu_mul_bwd)(float *dg, float *du, const float *dact,
         const float *g, const float *u, size_t n);
+
+    /* xielu: act = xIELU(x) by the numbers of u; act may be x.  xielu_bwd: from
+     * dact, the gradient of act, compute dx, which may be x or dact, and in sum
+     * those of u->p and u->n. */
+    void (*xielu)(float *act, const float *x, size_t n, const struct xielu *u);
+    void (*xielu_bwd)(float *dx, const float *dact, const float *x, size_t n,
+        const struct xielu *u, double sum[2]);
 
     /* softcap: z = cap tanh(z/cap).  softcap_bwd: dz *= 1 - (z/cap)^2, which
      * turns the gradient of softcap's output z into the gradient of its

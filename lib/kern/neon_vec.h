@@ -81,6 +81,17 @@ v_min(vf a, vf b)
 {
     return V2(q_min, a, b);
 }
+/* a where x > 0, else b */
+static inline float32x4_t
+q_where(float32x4_t x, float32x4_t a, float32x4_t b)
+{
+    return vbslq_f32(vcgtzq_f32(x), a, b);
+}
+static inline vf
+v_where(vf x, vf a, vf b)
+{
+    return V3(q_where, x, a, b);
+}
 static inline vf
 v_fma(vf a, vf b, vf c)
 {

@@ -346,6 +346,40 @@ gelu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
 }
 
 static void
+xielu(float *act, const float *x, size_t n, const struct xielu *u)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float a = x[i], e = expm1f(a > u->eps ? u->eps : a);
+
+        act[i] = u->beta * a + (a > 0.0f ? u->p * a * a : u->n * (e - a));
+    }
+}
+
+static void
+xielu_bwd(float *dx, const float *dact, const float *x, size_t n,
+    const struct xielu *u, double sum[2])
+{
+    double p = 0.0, q = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        const float a = x[i], d = dact[i];
+        const float e = expm1f(a > u->eps ? u->eps : a);
+
+        if (a > 0.0f)
+            p += (double)d * (a * a);
+        else
+            q += (double)d * (e - a);
+        dx[i] = d *
+            (u->beta +
+                (a > 0.0f            ? 2.0f * u->p * a
+                        : a > u->eps ? -u->n
+                                     : u->n * e));
+    }
+    sum[0] = p;
+    sum[1] = q;
+}
+
+static void
 softcap(float *z, float cap, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -557,9 +591,10 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
         .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd,                       \
         .layernorm = layernorm, .layernorm_bwd = layernorm_bwd, .rope = rope, \
         .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd,                   \
-        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd,                   \
-        .softcap = softcap, .softcap_bwd = softcap_bwd, .add = add_ref,       \
-        .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, .dot = dot, \
+        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, .xielu = xielu,   \
+        .xielu_bwd = xielu_bwd, .softcap = softcap,                           \
+        .softcap_bwd = softcap_bwd, .add = add_ref, .axpy = axpy,             \
+        .scale = scale, .mul = mul, .axmul = axmul, .dot = dot,               \
         .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers,     \
         .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,     \
         .kl_sums = kl_sums, .attn_ds = attn_ds, .delta = delta_ref,           \

@@ -471,6 +471,57 @@ gelu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
     }
 }
 
+/* The part of xIELU below 0 that u.n multiplies: exp(min(x,eps)) - 1 - x; in
+ * *e exp(x) - 1, or -1 above eps. */
+static inline vf
+v_xielu_low(vf x, vf eps, vf *e)
+{
+    const vf m = v_expm1(v_min(eps, x));
+
+    *e = v_where(v_sub(x, eps), v_set1(-1.0f), m);
+    return v_sub(m, x);
+}
+
+static void
+xielu(float *act, const float *x, size_t n, const struct xielu *u)
+{
+    const vf up = v_set1(u->p), un = v_set1(u->n), eps = v_set1(u->eps);
+    const vf beta = v_set1(u->beta);
+    vf e;
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf a = get(x, i, n);
+        const vf low = v_mul(v_xielu_low(a, eps, &e), un);
+
+        put(act, i, n, v_fma(beta, a, v_where(a, v_mul(v_mul(up, a), a), low)));
+    }
+}
+
+static void
+xielu_bwd(float *dx, const float *dact, const float *x, size_t n,
+    const struct xielu *u, double sum[2])
+{
+    const vf up = v_set1(2.0f * u->p), un = v_set1(u->n);
+    const vf eps = v_set1(u->eps), beta = v_set1(u->beta), none = v_set1(0.0f);
+    vd pl = d_zero(), ph = d_zero(), nl = d_zero(), nh = d_zero();
+
+    for (size_t i = 0; i < n; i += VW) {
+        const vf a = get(x, i, n), d = get(dact, i, n);
+        vf e, low = v_xielu_low(a, eps, &e), high = v_mul(a, a);
+
+        low = v_where(a, none, low);
+        high = v_where(a, high, none);
+        pl = d_fma(d_lo(d), d_lo(high), pl);
+        ph = d_fma(d_hi(d), d_hi(high), ph);
+        nl = d_fma(d_lo(d), d_lo(low), nl);
+        nh = d_fma(d_hi(d), d_hi(low), nh);
+        e = v_where(a, v_mul(up, a), v_mul(un, e));
+        put(dx, i, n, v_mul(d, v_add(e, beta)));
+    }
+    sum[0] = d_sum(d_add(pl, ph));
+    sum[1] = d_sum(d_add(nl, nh));
+}
+
 /* tanh(x), relative error below 4e-7: a quotient of polynomials (Eigen's
  * ptanh), beyond whose range tanh is 1 in fp32. */
 static inline vf
@@ -670,6 +721,8 @@ ROWS(struct kern *k)
     k->silu_mul_bwd = silu_mul_bwd;
     k->gelu_mul = gelu_mul;
     k->gelu_mul_bwd = gelu_mul_bwd;
+    k->xielu = xielu;
+    k->xielu_bwd = xielu_bwd;
     k->softcap = softcap;
     k->softcap_bwd = softcap_bwd;
     k->add = add;
