@@ -61,7 +61,7 @@ shape_from_config(struct shape *s, const struct config *c,
         .d = (double)c->d,
         .L = (double)c->L,
         .D = (double)(c->D + mla_value(c)) / 2.0, /* keys, values */
-        .gates = 3.0,
+        .gates = block_tensor_name(c, W_GATE) != NULL ? 3.0 : 2.0,
         .experts = experts,
         .active = (double)c->router.k,
         .groups = (double)c->router.groups,

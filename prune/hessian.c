@@ -179,7 +179,7 @@ const unsigned input_readers[FWD_INPUTS] = {
 size_t
 input_width(const struct model *m, size_t i, enum fwd_input input)
 {
-    static const int weight[FWD_INPUTS] = { W_Q, W_O, W_GATE, W_DOWN };
+    static const int weight[FWD_INPUTS] = { W_Q, W_O, W_UP, W_DOWN };
     const struct weight *w = &m->block[i].w[weight[input]];
 
     return w->rows > 0 ? w->cols : 0;

@@ -43,6 +43,8 @@ OWN = {
     "qwen2_moe": dict(use_sliding_window=False), "qwen3_moe": dict(use_sliding_window=False),
     "olmoe": dict(sliding_window=None),
     "deepseek_v2": dict(num_key_value_heads=64, topk_method="group_limited_greedy", num_experts_per_tok=3),
+    # without rope_parameters, transformers 5 takes no other base
+    "apertus": dict(rope_theta=12e6),
     "ministral": dict(layer_types=["full_attention", "sliding_attention"] * 2),
     "granitemoehybrid": dict(num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40,
         layer_types=["full_attention"] * 4, position_embedding_type="rope"),
@@ -123,7 +125,7 @@ def want(j):
             shared=g("shared_expert_intermediate_size", g("n_shared_experts") * width),
             dense=[int(not hasattr(x.mlp, "experts")) for x in layers])
     w["params"] = sum(p.numel() for p in m.parameters()) + sum(b.numel() for n, b in m.named_buffers()
-        if "e_score_correction_bias" in n) + (0 if g("tie_word_embeddings") or not text else c.vocab_size * c.hidden_size)
+        if "e_score_correction_bias" in n or "act_fn" in n) + (0 if g("tie_word_embeddings") or not text else c.vocab_size * c.hidden_size)
     return w
 
 

@@ -4,11 +4,13 @@ Writes OUTDIR/NAME/ (config.json as transformers writes it, model.safetensors in
 bfloat16), OUTDIR/NAME.gguf where the family has one, and OUTDIR/NAME.safetensors:
   ids u16 [2,20]; first u32 [2,20]: where in its row each token's piece begins
   logits F32 [2,20,V]
+  losses F64 [4]: of TRAINED alone, in three steps of AdamW
   grad.X F32: gradient of the mean cross-entropy of the next token, over the
     positions whose next token is in the same piece; if the model's blocks keep
     less than X, only the part kept, and no tensor if that is nothing
 Each piece is a forward pass of its own through transformers' eager code, in
 whose source every float32 is replaced by float64."""
+import copy
 import importlib
 import inspect
 import json
@@ -89,6 +91,10 @@ FAMILIES |= {
             YARN, mscale=1.0, mscale_all_dim=0.5, beta_fast=4.0, beta_slow=0.5,
             llama_4_scaling_beta=0.3))),
     'seed_oss': ('seed_oss', 'SeedOss', ODD),
+    'apertus': ('apertus', 'Apertus', dict(
+        ODD, tie_word_embeddings=True, rope_parameters=dict(
+            rope_type='llama3', rope_theta=1e4, factor=4.0, low_freq_factor=1.0,
+            high_freq_factor=4.0, original_max_position_embeddings=8))),
     # some blocks with the window, as layer_types says
     'ministral': ('ministral', 'Ministral', dict(
         ODD, num_hidden_layers=3, sliding_window=5, layer_types=[
@@ -109,6 +115,7 @@ FAMILIES |= {
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
+TRAINED = ['apertus']
 # the same with blocks that keep fewer key-value heads and channels, or none: zeros
 # in the places of the others, as a pruned model is written
 KEPT = dict(groups=[2, 1, 0, 2], mlp=[8, 5, 8, 0])
@@ -121,6 +128,7 @@ FAMILIES |= {
     'gemma3-cut': ('gemma3', 'Gemma3Text', dict(
         CUT, sliding_window=5, query_pre_attn_scalar=4,
         layer_types=['sliding_attention', 'full_attention'] * 2)),
+    'apertus-cut': ('apertus', 'Apertus', CUT),
 }
 
 
@@ -166,19 +174,28 @@ def make(name):
                 whole = p.clone()
                 at = kept(cfg, n, p.shape)
                 p.zero_()[at] = whole[at]
+        for i, x in enumerate(act_fns(m)):          # so large that they matter
+            x.beta.fill_(0.5 - i / 8)
+            x.eps.fill_(-1 / 16)
     return cfg, m.eval()
+
+
+def act_fns(m):
+    """xIELU of each block, whose beta and eps are no parameters"""
+    return [x for x in m.modules() if type(x).__name__ == 'XIELUActivation']
 
 
 def kept(cfg, name, shape):
     """the part of a tensor of that shape that the block keeps, as a slice an axis"""
-    part = re.fullmatch(r'model\.layers\.(\d+)\.(.*)\.(weight|bias)', name)
+    part = re.fullmatch(r'model\.layers\.(\d+)\.(.*?)(\.weight|\.bias)?', name)
     whole = tuple(slice(n) for n in shape)
     if part is None:
         return whole
     i, what = int(part[1]), part[2]
     groups, mlp = KEPT['groups'][i], KEPT['mlp'][i]
     # Gemma's post_attention_layernorm normalises the output of attention
-    attention = 'self_attn' in what or what == 'input_layernorm' or (
+    attention = 'self_attn' in what or what in (
+        'input_layernorm', 'attention_layernorm') or (
         what == 'post_attention_layernorm' and 'gemma3' in cfg.model_type)
     if not (groups if attention else mlp):
         return tuple(slice(0) for n in shape)
@@ -220,7 +237,8 @@ def write_special(o, cfg, p):
         o.add_rope_scaling_factor(p['factor'])
     if p['rope_type'] == 'yarn':
         o.add_rope_scaling_type(gguf.RopeScalingType.YARN)
-        o.add_rope_scaling_factor(p['factor'])
+        o.add_rope_scaling_factor(p['factor'] or cfg.max_position_embeddings /
+                                  p['original_max_position_embeddings'])
         o.add_rope_scaling_orig_ctx_len(p['original_max_position_embeddings'])
         if p.get('beta_fast') is not None:
             o.add_rope_scaling_yarn_beta_fast(p['beta_fast'])
@@ -228,9 +246,23 @@ def write_special(o, cfg, p):
     if cfg.model_type == 'lfm2':
         o.add_vocab_size(cfg.vocab_size)
         o.add_shortconv_l_cache(cfg.conv_L_cache)
+    if p['rope_type'] == 'llama3':
+        o.add_tensor('rope_freqs.weight', llama3_divisors(cfg))
     if cfg.model_type == 'ministral3':
         o.add_rope_scaling_yarn_log_mul(p['mscale_all_dim'])
         o.add_attn_temperature_scale(p['llama_4_scaling_beta'])
+
+
+def llama3_divisors(cfg):
+    """as llama.cpp's converter makes them, whose context is the original one"""
+    p, out = cfg.rope_parameters, []
+    for i in range(0, cfg.head_dim, 2):
+        wave = 2 * math.pi * p['rope_theta'] ** (i / cfg.head_dim)
+        turns = p['original_max_position_embeddings'] / wave
+        low, high = p['low_freq_factor'], p['high_freq_factor']
+        smooth = min(1, max(0, (turns - low) / (high - low)))
+        out.append(1 / ((1 - smooth) / p['factor'] + smooth))
+    return numpy.float32(out)
 
 
 def write_gguf(path, cfg, m):
@@ -243,7 +275,7 @@ def write_gguf(path, cfg, m):
             'cohere': 'COMMAND_R', 'cohere2': 'COHERE2',
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
-            'seed_oss': 'SEED_OSS', 'lfm2': 'LFM2'}
+            'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
             cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings):
@@ -276,7 +308,11 @@ def write_gguf(path, cfg, m):
     if cfg.model_type == 'qwen3_5_text':
         delta.write_keys(o, cfg)
     names = gguf.get_tensor_name_map(arch, cfg.num_hidden_layers)
+    for k in ('alpha_p', 'alpha_n', 'beta', 'eps') if act_fns(m) else ():
+        getattr(o, 'add_xielu_' + k)([getattr(x, k).float().item() for x in act_fns(m)])
     for k, p in m.named_parameters():
+        if 'act_fn' in k:
+            continue
         x = p.detach().float().numpy()
         if 'norm' in k and 'gemma' in cfg.model_type:
             x = x + 1
@@ -335,17 +371,41 @@ def run(cfg, m):
     return ids, first, logits, ce / n
 
 
+def trained(cfg, m):
+    """the cross-entropy before each of three steps of AdamW, and after the last;
+    blocks' matrices decay"""
+    m, path = copy.deepcopy(m), []
+    block = [p for k, p in m.named_parameters() if '.layers.' in k and p.ndim == 2]
+    rest = [p for p in m.parameters() if not any(p is x for x in block)]
+    opt = torch.optim.AdamW([dict(params=block, weight_decay=0.1), dict(params=rest)],
+                            lr=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0)
+    for _ in range(3):
+        opt.zero_grad()
+        path.append(run(cfg, m)[3])
+        path[-1].backward()
+        opt.step()
+    return torch.stack([*path, run(cfg, m)[3]]).detach()
+
+
 def golden(out, name):
     cfg, m = make(name)
     ids, first, logits, ce = run(cfg, m)
+    losses = trained(cfg, m) if name in TRAINED else None
     ce.backward()
     tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
+    if losses is not None:
+        tensors['losses'] = losses
     weights = {}
     for k, p in m.named_parameters():
         grad = p.grad[kept(cfg, k, p.shape)] if name.endswith('-cut') else p.grad
         if grad.numel() > 0:
             tensors['grad.' + k] = grad.float().contiguous()
         weights[k] = p.detach().bfloat16()
+    for k, p in m.named_buffers():
+        if 'act_fn' in k:                           # beta and eps, which stay
+            weights[k] = p.bfloat16()
+            if KEPT['mlp'][int(k.split('.')[2])] or not name.endswith('-cut'):
+                tensors['grad.' + k] = torch.zeros(1)
     meta = dict(made_by=f'scripts/oracle/family.py OUTDIR {name}', seed=SEED,
                 ce='%.17g' % ce.item(), versions=st.versions(torch, transformers))
     os.makedirs(f'{out}/{name}', exist_ok=True)

@@ -59,6 +59,11 @@ FAMILIES = {
         delta.BLOCKS, linear_key_head_dim=32, linear_value_head_dim=32)),
     'seed_oss': ('SeedOss', {}),
     'lfm2': ('Lfm2', dict(layer_types=['conv', 'full_attention'] * 2)),
+    'apertus': ('Apertus', dict(rope_parameters=dict(
+        rope_type='llama3', rope_theta=1e4, factor=5.0, low_freq_factor=2.0,
+        high_freq_factor=9.0, original_max_position_embeddings=100))),
+    # whose converted GGUF lacks the head that llama.cpp asks for
+    'apertus-tied': ('Apertus', dict(tie_word_embeddings=True)),
     'ministral3': ('Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.3))),
     # llama.cpp rounds the corners of yarn, which gpt-oss does not: here they are 0 and 4

@@ -81,7 +81,7 @@ static int
 sayable(const struct config *c)
 {
     static const char *const llamas[] = { "llama", "mistral", "ministral",
-        "mixtral", "granite", NULL };
+        "mixtral", "granite", "apertus", NULL };
     const unsigned bit = family_of(c)->bit;
     const int deepseek = c->mla.kv_rank > 0;
     int windows = 0, dense = 0, i = 0;
@@ -442,7 +442,7 @@ main(void)
         "family/qwen3_5", "experts/mixtral", "experts/qwen2_moe",
         "experts/qwen3_moe", "experts/olmoe", "experts/gpt_oss",
         "experts/deepseek_v2", "experts/deepseek_v3", "family/youtu",
-        "family/lfm2" };
+        "family/lfm2", "family/apertus" };
 
     kern_init();
     note_sink = listen;

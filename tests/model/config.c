@@ -239,6 +239,13 @@ test_gemma(void)
 
 /* Values of keys that config.json leaves out are those of transformers'
  * classes. */
+#define APERTUS                                                                \
+    "\"model_type\":\"apertus\",\"hidden_act\":\"xielu\",\"hidden_dropout\":"  \
+    "0.0,"                                                                     \
+    "\"hidden_size\":4096,\"intermediate_size\":21504,\"mlp_bias\":false,"     \
+    "\"num_attention_heads\":32,\"num_hidden_layers\":32,\"post_norm\":false," \
+    "\"num_key_value_heads\":8,\"rms_norm_eps\":1e-05,\"vocab_size\":131072"
+
 static void
 test_families(void)
 {
@@ -268,6 +275,20 @@ test_families(void)
             !config_rope(&c, 0) && config_rope(&c, 1) &&
             config_window(&c, 0) == 0 && config_window(&c, 1) == 4096,
         "a cohere2 turns the heads of blocks with a window %s", e.msg);
+    /* that of Apertus 8B, as transformers 4.56 wrote it */
+    ok(read_config(&c,
+           "{" APERTUS ",\"rope_scaling\":{\"factor\":8.0,"
+           "\"high_freq_factor\":4.0,\"low_freq_factor\":1.0,"
+           "\"original_max_position_embeddings\":8192,"
+           "\"rope_type\":\"llama3\",\"type\":\"llama3\"},"
+           "\"rope_theta\":12000000}",
+           &e) == 0 &&
+            c.rope == ROPE_LLAMA3 && c.rope_factor == 8 && c.theta == 12e6 &&
+            c.D == 128 && !c.tied && config_params(&c, NULL) == 8053338240,
+        "the configuration of Apertus 8B %s", e.msg);
+    refuse("{" APERTUS ",\"rope_scaling\":null,\"rope_theta\":500000}",
+        "rope_theta");
+    refuse("{" APERTUS ",\"qk_norm\":false}", "qk_norm");
     ok(read_config(&c, "{\"model_type\":\"gemma2\"}", &e) == 0 && c.tied &&
             c.D == 256 && c.KV == 4 && c.attn_cap == 50 && c.final_cap == 30 &&
             config_window(&c, 0) == 4096 && config_window(&c, 1) == 0 &&

@@ -314,7 +314,8 @@ main(void)
 {
     static const char *const names[] = { "llama", "qwen2", "qwen3",
         "gemma3_text", "gemma2", "gemma", "cohere", "cohere2", "smollm3",
-        "granite", "phi3", "ministral3", "seed_oss", "ministral", "lfm2" };
+        "granite", "phi3", "ministral3", "seed_oss", "ministral", "lfm2",
+        "apertus" };
     const char *why = kern_init();
 
     ok(why == NULL, "kernels are chosen: %s", why ? why : kern_name());

@@ -366,6 +366,7 @@ main(void)
     test_groups("tests/golden/family/phi3", 0);
     test_groups("tests/golden/family/ministral3", 1);
     test_groups("tests/golden/family/seed_oss", 0);
+    test_groups("tests/golden/family/apertus", 0);
     test_groups("tests/golden/family/ministral", 1);
     test_groups("tests/golden/family/cohere", 0);
     test_groups("tests/golden/family/cohere2", 1);

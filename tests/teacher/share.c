@@ -239,7 +239,8 @@ int
 main(void)
 {
     static const char *const names[] = { "llama", "qwen2", "qwen3",
-        "gemma3_text", "gemma2", "granite", "phi3", "ministral3", "cohere2" };
+        "gemma3_text", "gemma2", "granite", "phi3", "ministral3", "cohere2",
+        "apertus" };
     const char *why = kern_init();
 
     tap_scratch();

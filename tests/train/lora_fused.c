@@ -1,6 +1,7 @@
 /* Training of adapters of phi3, whose Q, K and V have one A, as gate and up
- * have, and of cohere2, whose branches read one norm, against PEFT and
- * torch.optim.AdamW (scripts/oracle/lora_kinds.py). */
+ * have, of cohere2, whose branches read one norm, and of Apertus, whose MLP
+ * has no gate, against PEFT and torch.optim.AdamW
+ * (scripts/oracle/lora_kinds.py). */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 #include "kern/kern.h"
@@ -177,6 +178,7 @@ main(void)
     steps_are_pefts("cohere2", "tests/golden/family/cohere2", 2, 0);
     steps_are_pefts("lfm2", "tests/golden/family/lfm2", 2, 0);
     steps_are_pefts("lfm2", "tests/golden/family/lfm2", 1, BWD_RECOMPUTE);
+    steps_are_pefts("apertus", "tests/golden/family/apertus", 2, 0);
     new_adapter();
     pool_free(pool);
     golden_close(&g);

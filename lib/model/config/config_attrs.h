@@ -34,7 +34,7 @@ static const struct config_attr {
     { "bos_token_id", FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V3, "0" },
     { "bos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
-        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2, "1" },
+        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "1" },
     { "bos_token_id", FAMILY_SMOLLM3, "128000" },
     { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "2" },
     { "bos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "5" },
@@ -54,7 +54,7 @@ static const struct config_attr {
     { "eos_token_id", FAMILY_SMOLLM3, "128001" },
     { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
-        | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2, "2" },
+        | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "2" },
     { "eos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "255001" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
     { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
@@ -76,7 +76,8 @@ static const struct config_attr {
         FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "null" },
     { "hidden_act", FAMILY_GEMMA, "\"gelu_pytorch_tanh\"" },
     { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_LFM2), "\"silu\"" },
+        FAMILY_LFM2 | FAMILY_APERTUS), "\"silu\"" },
+    { "hidden_act", FAMILY_APERTUS, "\"xielu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
         "\"gelu_pytorch_tanh\"" },
     { "hidden_size", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
@@ -85,10 +86,10 @@ static const struct config_attr {
     { "hidden_size", FAMILY_LFM2, "2560" },
     { "hidden_size", FAMILY_GPT_OSS, "2880" },
     { "hidden_size", FAMILY_GEMMA | FAMILY_PHI3, "3072" },
-    { "hidden_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3
-        | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE | FAMILY_MINISTRAL3 |
-        FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
-        FAMILY_DEEPSEEK_V2, "4096" },
+    { "hidden_size", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
+        FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE |
+        FAMILY_COHERE2 | FAMILY_LFM2), "4096" },
     { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
     { "hidden_size", FAMILY_COHERE | FAMILY_COHERE2, "8192" },
     { "id2label", 0, "null" },
@@ -97,7 +98,7 @@ static const struct config_attr {
         FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "11008" },
     { "intermediate_size", FAMILY_QWEN3_5 | FAMILY_LFM2, "12288" },
     { "intermediate_size", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL
-        | FAMILY_MIXTRAL, "14336" },
+        | FAMILY_MIXTRAL | FAMILY_APERTUS, "14336" },
     { "intermediate_size", FAMILY_DEEPSEEK_V3, "18432" },
     { "intermediate_size", FAMILY_OLMOE, "2048" },
     { "intermediate_size", FAMILY_QWEN2 | FAMILY_QWEN3, "22016" },
@@ -117,7 +118,7 @@ static const struct config_attr {
     { "layer_types", ~(unsigned)(FAMILY_LLAMA | FAMILY_GEMMA | FAMILY_OLMO2 |
         FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_SEED_OSS | FAMILY_MIXTRAL |
         FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 |
-        FAMILY_DEEPSEEK_V3 | FAMILY_COHERE), "null" },
+        FAMILY_DEEPSEEK_V3 | FAMILY_COHERE | FAMILY_APERTUS), "null" },
     { "linear_conv_kernel_dim", FAMILY_QWEN3_5, "4" },
     { "linear_key_head_dim", FAMILY_QWEN3_5, "128" },
     { "linear_num_key_heads", FAMILY_QWEN3_5, "16" },
@@ -136,6 +137,7 @@ static const struct config_attr {
     { "max_position_embeddings", FAMILY_PHI3 | FAMILY_OLMOE |
         FAMILY_DEEPSEEK_V3, "4096" },
     { "max_position_embeddings", FAMILY_SEED_OSS, "524288" },
+    { "max_position_embeddings", FAMILY_APERTUS, "65536" },
     { "max_position_embeddings", FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_COHERE |
         FAMILY_COHERE2, "8192" },
     { "max_window_layers", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE, "28"
@@ -183,10 +185,10 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "24" },
     { "num_hidden_layers", FAMILY_GEMMA3 | FAMILY_GEMMA2, "26" },
     { "num_hidden_layers", FAMILY_GEMMA, "28" },
-    { "num_hidden_layers", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
-        FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE |
-        FAMILY_PHI3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
-        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2, "32" },
+    { "num_hidden_layers", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
+        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS |
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
+        FAMILY_DEEPSEEK_V3 | FAMILY_COHERE | FAMILY_COHERE2), "32" },
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
     { "num_hidden_layers", FAMILY_COHERE | FAMILY_COHERE2, "40" },
@@ -202,7 +204,7 @@ static const struct config_attr {
         FAMILY_LFM2, "8" },
     { "num_key_value_heads", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
         FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 |
-        FAMILY_COHERE | FAMILY_COHERE2, "null" },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_APERTUS, "null" },
     { "num_labels", 0, "null" },
     { "num_local_experts", FAMILY_GPT_OSS, "128" },
     { "num_local_experts", FAMILY_MIXTRAL, "8" },
@@ -220,6 +222,7 @@ static const struct config_attr {
         FAMILY_OLMOE, "1" },
     { "pad_token_id", FAMILY_MINISTRAL3, "11" },
     { "pad_token_id", FAMILY_SMOLLM3, "128004" },
+    { "pad_token_id", FAMILY_APERTUS, "3" },
     { "pad_token_id", FAMILY_PHI3, "32000" },
     { "pad_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
         FAMILY_QWEN3 | FAMILY_GRANITE | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
@@ -245,15 +248,20 @@ static const struct config_attr {
     { "residual_multiplier", FAMILY_GRANITE, "1.0" },
     { "return_dict", 0, "true" },
     { "rms_norm_eps", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
-        FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS,
-        "1e-05" },
+        FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
+        FAMILY_APERTUS, "1e-05" },
     { "rms_norm_eps", ~(unsigned)(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
-        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2), "1e-06" },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS), "1e-06"
+        },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
-    { "rope_parameters", ~(unsigned)(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS), "null"
-        },
+    { "rope_parameters", ~(unsigned)(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS |
+        FAMILY_APERTUS), "null" },
+    { "rope_parameters", FAMILY_APERTUS,
+        "{\"rope_type\": \"llama3\", \"rope_theta\": 12000000.0, "
+        "\"factor\": 8.0, \"original_max_position_embeddings\": 8192,"
+        " \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0}" },
     { "rope_parameters", FAMILY_GPT_OSS,
         "{\"rope_type\": \"yarn\", \"factor\": 32.0, \"beta_fast\": 32.0,"
         " \"beta_slow\": 1.0, \"truncate\": false, "
@@ -266,9 +274,10 @@ static const struct config_attr {
         "\"llama_4_scaling_beta\": 0.1, \"rope_type\": \"yarn\"}" },
     { "rope_scaling", 0, "null" },
     { "rope_theta", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
-        FAMILY_MIXTRAL | FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_LFM2),
-        "10000.0" },
+        FAMILY_MIXTRAL | FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_LFM2 |
+        FAMILY_APERTUS), "10000.0" },
     { "rope_theta", FAMILY_GEMMA3 | FAMILY_MIXTRAL | FAMILY_LFM2, "1000000.0" },
+    { "rope_theta", FAMILY_APERTUS, "12000000.0" },
     { "rope_theta", FAMILY_GPT_OSS, "150000.0" },
     { "rope_theta", FAMILY_SMOLLM3, "2000000.0" },
     { "rope_theta", FAMILY_OLMO3 | FAMILY_COHERE, "500000.0" },
@@ -310,7 +319,7 @@ static const struct config_attr {
     { "vocab_size", FAMILY_DEEPSEEK_V2, "102400" },
     { "vocab_size", FAMILY_SMOLLM3, "128256" },
     { "vocab_size", FAMILY_DEEPSEEK_V3, "129280" },
-    { "vocab_size", FAMILY_MINISTRAL3, "131072" },
+    { "vocab_size", FAMILY_MINISTRAL3 | FAMILY_APERTUS, "131072" },
     { "vocab_size", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE, "151936" },
     { "vocab_size", FAMILY_SEED_OSS, "155136" },

@@ -55,7 +55,9 @@ static const struct field rows[] = {
         .turn = TURN_WINDOWS },
     { "rope_parameters", NULL, FAMILY_GEMMA3, .make = rope_parameters_json },
     { "hidden_act", NULL, FAMILY_GEMMA, CONSTANT("\"gelu_pytorch_tanh\"") },
-    { "hidden_act", NULL, BUT(GEMMA | FAMILY_GEMMA), CONSTANT("\"silu\"") },
+    { "hidden_act", NULL, FAMILY_APERTUS, CONSTANT("\"xielu\"") },
+    { "hidden_act", NULL, BUT(GEMMA | FAMILY_GEMMA | FAMILY_APERTUS),
+        CONSTANT("\"silu\"") },
     { "rms_norm_eps", "attention.layer_norm_rms_epsilon",
         BUT(COHERES | FAMILY_LFM2), REAL(c.eps, 0, 1), .need = ALL },
     { "norm_eps", "attention.layer_norm_rms_epsilon", FAMILY_LFM2,
@@ -257,6 +259,8 @@ static const struct field rows[] = {
 
     /* one value is implemented; models by these names have other values in
      * programs besides transformers */
+    { "qk_norm", NULL, FAMILY_APERTUS, .only = "true" },
+    { "post_norm", NULL, FAMILY_APERTUS, .only = "false" },
     { "lm_head_bias", NULL, FAMILY_PHI3, .only = "false" },
     { "full_attn_mod", NULL, FAMILY_PHI3, .only = "1" },
     { "interpolate_factor", NULL, FAMILY_PHI3, .only = "1" },

@@ -23,6 +23,9 @@
 #define LATENT                                                                \
     (W_BIT(W_MLA_QA) | W_BIT(W_MLA_NQ) | W_BIT(W_MLA_QB) | W_BIT(W_MLA_KVA) | \
         W_BIT(W_MLA_NKV) | W_BIT(W_MLA_KVB))
+#define XIELU                                                    \
+    (W_BIT(W_XIELU_P) | W_BIT(W_XIELU_N) | W_BIT(W_XIELU_BETA) | \
+        W_BIT(W_XIELU_EPS))
 #define PRE_NORMS (W_BIT(W_NORM1) | W_BIT(W_NORM2))
 #define SHORT (W_BIT(W_SHORT_IN) | W_BIT(W_CONV) | W_BIT(W_SHORT_OUT))
 
@@ -31,6 +34,10 @@ static const struct tensor_name gemma_names[] = {
 };
 static const struct tensor_name post_names[] = {
     { W_NORM2, NULL, "post_attention_norm.weight" }, { -1, NULL, NULL }
+};
+static const struct tensor_name apertus_names[] = {
+    { W_NORM1, "attention_layernorm.weight", NULL },
+    { W_NORM2, "feedforward_layernorm.weight", NULL }, { -1, NULL, NULL }
 };
 static const struct tensor_name lfm2_names[] = {
     { W_NORM1, "operator_norm.weight", NULL },
@@ -223,6 +230,13 @@ static const struct family families[] = {
         .bit = FAMILY_LFM2,
         .more = QK_NORMS | SHORT,
         .names = lfm2_names },
+    { .type = "apertus",
+        .class = "ApertusForCausalLM",
+        .gguf = "apertus",
+        .bit = FAMILY_APERTUS,
+        .more = QK_NORMS | XIELU,
+        .less = W_BIT(W_GATE),
+        .names = apertus_names },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -338,6 +352,10 @@ static const struct tensor {
         HIDDEN, SOME },
     [W_SHORT_OUT] = { "conv.out_proj.weight", "shortconv.out_proj.weight",
         HIDDEN, HIDDEN, SOME },
+    [W_XIELU_P] = { "mlp.act_fn.alpha_p", "xielu.alpha_p", ONE, ONE, SOME },
+    [W_XIELU_N] = { "mlp.act_fn.alpha_n", "xielu.alpha_n", ONE, ONE, SOME },
+    [W_XIELU_BETA] = { "mlp.act_fn.beta", "xielu.beta", ONE, ONE, SOME },
+    [W_XIELU_EPS] = { "mlp.act_fn.eps", "xielu.eps", ONE, ONE, SOME },
 };
 
 const struct family *
@@ -429,6 +447,12 @@ int
 block_is_short(int t)
 {
     return t == W_SHORT_IN || t == W_SHORT_OUT || t == W_CONV;
+}
+
+int
+block_is_xielu(int t)
+{
+    return t >= W_XIELU_P && t <= W_XIELU_EPS;
 }
 
 int

@@ -35,6 +35,7 @@ enum {
     FAMILY_DEEPSEEK_V2 = 1 << 22,
     FAMILY_DEEPSEEK_V3 = 1 << 23,
     FAMILY_LFM2 = 1 << 24,
+    FAMILY_APERTUS = 1 << 25,
     FAMILY_COHERE = 1 << 26,
     FAMILY_COHERE2 = 1 << 27
 };
@@ -138,6 +139,9 @@ int block_is_attention(int t);
 int block_is_delta(int t);
 int block_is_short(int t);
 int block_is_latent(int t);
+/* Is tensor t one of xIELU's numbers?  A GGUF has them in lists of its
+ * metadata, a number for each block; stored_rows.gguf is the key. */
+int block_is_xielu(int t);
 /* Is tensor t of the router, of the experts, or the shared expert's gate?
  * Biases count, too. */
 int block_is_of_experts(int t);

@@ -18,7 +18,9 @@
  * W_DELTA_... are the gated delta rule's (delta.h) and W_SHORT_... the short
  * convolution's (short.c), whose blocks have no attention; both have W_CONV.
  * W_MLA_... are latent attention's (mla.h), in place of W_K and
- * W_V; W_Q is there only if queries have no latent. */
+ * W_V; W_Q is there only if queries have no latent.
+ *
+ * A family without W_GATE has the plain MLP (plain.c), whose unit is xIELU. */
 enum {
     W_NORM1,
     W_Q,
@@ -65,6 +67,10 @@ enum {
     W_MLA_KVB,      /* [H*(nope+v),kv_rank] */
     W_SHORT_IN,     /* [3*d,d] of b, c and x */
     W_SHORT_OUT,    /* [d,d] */
+    W_XIELU_P,      /* [1] alpha_p of xIELU (kern.h) before its softplus */
+    W_XIELU_N,      /* [1] alpha_n */
+    W_XIELU_BETA,   /* [1] not trained */
+    W_XIELU_EPS,    /* [1] not trained */
     W_N
 };
 /* The bit of tensor t in a set of tensors. */

@@ -132,6 +132,27 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
     put_windows(o, &f);
 }
 
+/* Put the lists that have xIELU's numbers: 0 for a block without an MLP. */
+static void
+put_xielu(struct gguf_out *o, const struct model *m)
+{
+    for (int t = W_XIELU_P; t <= W_XIELU_EPS; t++) {
+        if (block_tensor_name(&m->c, t) == NULL)
+            continue;
+        gguf_out_array(o, block_stored(&m->c, t).gguf, GGUF_F32, m->c.L);
+        for (size_t i = 0; i < m->c.L; i++) {
+            const struct weight *w = &m->block[i].w[t];
+            uint32_t bits;
+            float x = 0.0f;
+
+            if (w->rows > 0)
+                weight_rows(w, 0, 1, &x);
+            memcpy(&bits, &x, sizeof bits);
+            gguf_out_num(o, bits, sizeof bits);
+        }
+    }
+}
+
 /* Type of a tensor in the file.  As in llama.cpp, vectors, routers, gates of
  * shared experts, convolutions and biases stay F32. */
 static enum dtype
@@ -184,21 +205,27 @@ write_gguf_data(const struct model *m, const struct gguf_out *g,
 }
 
 int
-model_export_gguf(const struct model *m, const char *file,
+model_export_gguf(const struct model *model, const char *file,
     const struct gguf_how *how, const char *tok_from, struct err *e)
 {
+    struct model untied = *model;
+    const struct model *m = &untied;
     struct rope_divisors rope;
     struct gguf_out g = { 0 };
     struct io_out o;
     struct tensor_out p;
     int r = check_config(&m->c, e);
 
+    /* llama.cpp asks for the head of an Apertus even if it is the embedding */
+    if (family_of(&m->c)->bit == FAMILY_APERTUS)
+        untied.c.tied = 0;
     rope_divisors_init(&rope, &m->c);
     if (r < 0) {
         err_prefix(e, "%s", m->path ? m->path : "model");
         goto done;
     }
     put_config(&g, &m->c, how->mixture);
+    put_xielu(&g, m);
     if ((r = tokenizer_to_gguf(tok_from, &m->c, &g, e)) < 0 ||
         (r = card_to_gguf(m->path, &g, e)) < 0)
         goto done;

@@ -218,7 +218,7 @@ take_scales(struct model_source *s, const char *name, struct weight *w,
 }
 
 /* Point w to a tensor and check its shape: [rows,cols], or [cols] for ndim 1,
- * [rows,1,cols] for ndim 3.  Returns
+ * [rows,1,cols] for ndim 3, one number for ndim 0.  Returns
  *   1: the matrix is stored compressed, so it is 2:4
  *   0: the tensor is stored as it is
  *   -1 and *e: the tensor is missing or wrong */
@@ -233,8 +233,10 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
         return take_compressed(m, s, name, rows, cols, w, e);
     if (t == NULL)
         return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path, name);
-    if (t->ndim != ndim || t->shape[ndim - 1] != cols ||
-        (ndim > 1 && t->shape[0] != rows) || t->n != rows * cols)
+    if (t->n != rows * cols ||
+        (ndim == 0 ? t->ndim > 1
+                   : t->ndim != ndim || t->shape[ndim - 1] != cols ||
+                    (ndim > 1 && t->shape[0] != rows)))
         return err_set(e, EX_INPUT,
             "%s/%s: tensor %s has %zu elements "
             "in %d dimensions, but config.json means [%zu,%zu]",
@@ -299,7 +301,11 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
         weight_flatten(w);
         return r;
     }
-    r = point_tensor(m, s, name, block_is_vector(t) ? 1 : 2, all, cols, w, e);
+    r = point_tensor(m, s, name,
+        block_is_xielu(t)        ? 0
+            : block_is_vector(t) ? 1
+                                 : 2,
+        all, cols, w, e);
     if (r < 0 || from.n == 1)
         return r;
     block_dims(&m->c, t, shape, &w->rows, &cols);

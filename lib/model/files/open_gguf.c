@@ -194,6 +194,25 @@ take_log(struct model_source *s, struct weight *w, const char *name,
     return weight_set(w, x, DT_F32, 1, w->cols);
 }
 
+/* Set w to number i of the metadata's list `key`, or to the one number that is
+ * there for all blocks. */
+static int
+take_listed(struct model_source *s, const struct config *c, const char *key,
+    size_t i, struct weight *w, struct err *e)
+{
+    const struct gguf_kv *v = gguf_kv(&s->gguf.g, key);
+    const int list = v != NULL && v->type == GGUF_ARRAY;
+    float *x;
+
+    if (v == NULL || v->elem != GGUF_F32 || (list && v->n != c->L))
+        return err_set(e, EX_INPUT,
+            "%s: is %s: it has a 32-bit number for each block", key,
+            v == NULL ? "missing" : "of another type or length");
+    x = made(s, 1);
+    *x = gguf_f32(v, list ? i : 0);
+    return weight_set(w, x, DT_F32, 1, 1);
+}
+
 /* Set w to W_MLA_KVB of block i from the tensors that newer files have in its
  * place: attn_k_b, for each head [kv_rank,nope], and attn_v_b, for each head
  * [v,kv_rank]. */
@@ -261,6 +280,11 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
         if (all == 0)
             continue;
         block_dims(c, t, &shape, &rows[t], &cols);
+        if (block_is_xielu(t)) {
+            if (take_listed(s, c, from.gguf, i, &b->w[t], e) < 0)
+                return -1;
+            continue;
+        }
         if (t == W_MLA_KVB && !gguf_tensor(&s->gguf.g, name)) {
             if (take_latent(s, c, i, &b->w[t], e) < 0)
                 return -1;
@@ -308,6 +332,13 @@ check_gguf_used(const struct model *m, const struct model_source *s,
 }
 
 static int
+is_same(const struct weight *a, const struct weight *b)
+{
+    return a->dtype == b->dtype &&
+        memcmp(a->data, b->data, a->rows * a->stride) == 0;
+}
+
+static int
 take_all(struct model *m, struct model_source *s, struct err *e)
 {
     const struct config *c = &m->c;
@@ -320,6 +351,11 @@ take_all(struct model *m, struct model_source *s, struct err *e)
     if (!c->tied &&
         take_gguf_tensor(s, "output.weight", c->V, c->d, &m->head, e) < 0)
         return -1;
+    if (family_of(c)->bit == FAMILY_APERTUS && is_same(&m->head, &m->embed)) {
+        m->c.tied = 1; /* export_gguf.c writes it twice */
+        model_forget(m, &m->head);
+        m->head = m->embed;
+    }
     m->block = xcalloc(c->L, sizeof *m->block);
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m->block[i];

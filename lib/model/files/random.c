@@ -58,6 +58,23 @@ random_delta(struct arena *a, int t, size_t n, uint64_t key)
     return w;
 }
 
+/* A number of xIELU, as transformers begins it: softplus(alpha_p) is 0.8, and
+ * so is softplus(alpha_n) with beta. */
+static struct weight
+random_xielu(struct arena *a, int t)
+{
+    static const double alpha = 0.8, beta = 0.5, eps = -1e-6;
+    struct weight w = random_vectors(a, 1, 1, 0.0f, 0);
+    float *p = (float *)(uintptr_t)w.data;
+
+    if (p != NULL)
+        *p = (float)(t == W_XIELU_P ? log(expm1(alpha))
+                : t == W_XIELU_N    ? log(expm1(alpha - beta))
+                : t == W_XIELU_BETA ? beta
+                                    : eps);
+    return w;
+}
+
 static void
 fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
     struct arena *a)
@@ -86,6 +103,8 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
             if (rows > 0 && block_is_delta(w) && block_is_vector(w))
                 b->w[w] = random_delta(a, w, cols,
                     rng_key(rng_key(seed, 16 + i), (uint64_t)w));
+            else if (rows > 0 && block_is_xielu(w))
+                b->w[w] = random_xielu(a, w);
             else if (rows > 0 && (block_is_vector(w) || block_is_bias(w)))
                 b->w[w] = random_vectors(a, rows, cols, family_norm_add(c, w),
                     block_is_bias(w) || w == W_SINKS);

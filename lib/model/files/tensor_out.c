@@ -26,7 +26,8 @@ stored_count(const struct config *c, const struct block_shape *b, int t,
 {
     size_t rows, cols;
 
-    if (block_tensor_name(c, t) == NULL || block_stored(c, t).first != t)
+    if (block_tensor_name(c, t) == NULL || block_stored(c, t).first != t ||
+        (gguf && block_is_xielu(t)))
         return 0;
     block_dims(c, t, b, &rows, &cols);
     if (joined_is(c, t) && !gguf)

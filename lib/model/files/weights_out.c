@@ -128,7 +128,10 @@ put_header(const struct model *m, enum dtype as, const struct stored *v,
         const enum dtype type =
             stored_tensor(m, &v[i], as, &p, name, sizeof name, shape);
 
-        st_out_tensor(st, name, type, p.ndim, shape, NULL);
+        /* transformers has these two without a dimension */
+        st_out_tensor(st, name, type,
+            p.matrix == W_XIELU_BETA || p.matrix == W_XIELU_EPS ? 0 : p.ndim,
+            shape, NULL);
     }
     st_out_end(st);
 }

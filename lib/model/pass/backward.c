@@ -70,7 +70,7 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
     struct kept_array list[KEPT])
 {
     const struct widths w = widths_of(c, b);
-    const int mixer = w.att > 0, ffn = w.gate + w.route > 0;
+    const int mixer = w.att > 0, ffn = w.up + w.route > 0;
     const size_t post = has_post_norm(c) ? c->d : 0;
     const struct kept_array all[KEPT] = {
         { &k->qkv, rows * w.qkv },
@@ -482,8 +482,8 @@ bwd_forward(struct bwd *b, const struct rows *r)
             balance_add(&b->balance, r, u.c.Tp, u.a.route,
                 u.vec[W_ROUTER_SHIFT], b->f->pool);
         if (u.b->mlp > 0 && (b->how & BWD_BF16) && !(b->whole > 0.0))
-            rounding_bf16(b->at.kept[i].gate, r->B * u.c.Tp * u.b->mlp,
-                &b->lost, &b->whole);
+            rounding_bf16(u.a.gate != NULL ? u.a.gate : u.a.up,
+                r->B * u.c.Tp * u.b->mlp, &b->lost, &b->whole);
         if (b->how == BWD_BF16)
             half_block(b, i, r, 0);
     }

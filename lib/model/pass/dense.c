@@ -1,4 +1,4 @@
-/* The dense MLP, a feed-forward: down (act(gate x) * up x); see run.h. */
+/* The gated MLP, a feed-forward: down (act(gate x) * up x); see run.h. */
 #include "kern/kern.h"
 #include "model/pass/backward_block.h"
 #include "model/pass/experts.h"
@@ -8,8 +8,7 @@
 static int
 dense_has(const struct config *c, const struct block_shape *b)
 {
-    (void)c;
-    return b->mlp > 0;
+    return b->mlp > 0 && block_tensor_name(c, W_GATE) != NULL;
 }
 
 static void

@@ -6,7 +6,7 @@
  *     for each block
  *         x = x + mixer(norm(x))           attention.c, mla.c, delta.c,
  *                                          short.c
- *         x = x + feed-forward(norm(x))    dense.c, experts.c
+ *         x = x + feed-forward(norm(x))    dense.c, plain.c, experts.c
  *     or, if the family's blocks are parallel
  *         x = x + mixer(norm(x)) + feed-forward(norm(x))
  *     final states = norm(x)

@@ -67,6 +67,7 @@ enum {
     ROOM_SHORT,
     ROOM_CONV,
     ROOM_EXPERTS,
+    ROOM_PLAIN,
     ROOM_HEAD,
     ROOMS
 };

@@ -259,7 +259,8 @@ static const struct part part_zero = { .forward = zero_forward };
 /* The first that has a block is the block's. */
 static const struct part *const mixers[] = { &part_delta, &part_short,
     &part_latent, &part_attention };
-static const struct part *const ffns[] = { &part_experts, &part_dense };
+static const struct part *const ffns[] = { &part_experts, &part_plain,
+    &part_dense };
 enum { MIXERS = sizeof mixers / sizeof *mixers };
 enum { PARTS = MIXERS + sizeof ffns / sizeof *ffns };
 

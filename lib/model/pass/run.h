@@ -48,7 +48,7 @@ struct part {
 };
 /* mixers, and feed-forwards */
 extern const struct part part_attention, part_latent, part_delta, part_short;
-extern const struct part part_dense, part_experts;
+extern const struct part part_dense, part_plain, part_experts;
 
 /* The shape of a block that has all that some block of m has.  widths_of: the
  * numbers of a block of shape b. */
