@@ -1,8 +1,9 @@
 /*
  * Products in bfloat16 in plain C: the definition, bit by bit, of the results
- * of the dot-product instructions of AVX512-BF16, AMX and BFMMLA.  The arithmetic of
- * one instruction was derived from results of processors, of BFMMLA from Arm's
- * manual (tests/golden/kern/bf16.safetensors has results of all); blocks are cut as gemm_bf16.h says.
+ * of the dot-product instructions of AVX512-BF16, AMX and BFMMLA.  The
+ * arithmetic of one instruction was derived from results of processors, of
+ * BFMMLA from Arm's manual (tests/golden/kern/bf16.safetensors has results of
+ * all); blocks are cut as gemm_bf16.h says.
  */
 #include "kern/bf16.h"
 #include "kern/gemm_bf16.h"
