@@ -111,6 +111,9 @@ FAMILIES |= {
         ODD, hidden_size=48, intermediate_size=20, block_multiple_of=4, layer_types=[
             'conv', 'full_attention', 'conv'], num_hidden_layers=3)),
     # the same within a model that sees images
+    'lfm2-sees': ('lfm2', 'Lfm2', dict(
+        ODD, block_multiple_of=4, layer_types=['conv', 'full_attention'],
+        num_hidden_layers=2)),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
@@ -335,12 +338,31 @@ def write_gguf(path, cfg, m):
     o.close()
 
 
+def lfm2_within_vision(path, text, weights):
+    """as transformers writes an LFM2-VL"""
+    cfg = transformers.Lfm2VlConfig(
+        text_config=text, image_token_id=10, tie_word_embeddings=text['tie_word_embeddings'],
+        projector_hidden_size=4, downsample_factor=1,
+        vision_config=dict(model_type='siglip2_vision_model', hidden_size=4, patch_size=2,
+                           intermediate_size=4, num_hidden_layers=1,
+                           num_attention_heads=1, num_patches=4))
+    m = transformers.Lfm2VlForConditionalGeneration(cfg).bfloat16()
+    got = m.load_state_dict({k.replace('model.', 'model.language_model.', 1): p
+                             for k, p in weights.items()}, strict=False)
+    assert not got.unexpected_keys
+    m.save_pretrained(path)
+    os.remove(f'{path}/generation_config.json')
+
+
 def within_vision(out, name, weights, meta):
     """the model as a part of one that sees images, which has other tensors too"""
     path = f'{out}/{name}/config.json'
     text = json.load(open(path))
     if text['model_type'] == 'qwen3_5_text':
         delta.within_vision(path, text, weights, dict(meta, format='pt'))
+        return
+    if text['model_type'] == 'lfm2':
+        lfm2_within_vision(f'{out}/{name}', text, weights)
         return
     json.dump(dict(architectures=['Mistral3ForConditionalGeneration'],
                    model_type='mistral3', image_token_index=10,
@@ -416,7 +438,7 @@ def golden(out, name):
         cfg.retort = KEPT
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
     write_gguf(f'{out}/{name}.gguf', cfg, m)
-    if name in ('mistral3', 'qwen3_5-sees'):
+    if name in ('mistral3', 'qwen3_5-sees', 'lfm2-sees'):
         within_vision(out, name, weights, meta)
         return
     st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))

@@ -215,9 +215,7 @@ config_text(const json_t *j)
     const char *type = js_text_of(j, "model_type");
     const json_t *text = js_get(j, "text_config");
 
-    /* lfm2_vl is refused by its name */
-    return text && !family_named(type) && strncmp(type, "lfm2", 4) != 0 ? text
-                                                                        : j;
+    return text && !family_named(type) ? text : j;
 }
 
 /* Read j, in which config_fill has set missing keys. */
