@@ -9,6 +9,7 @@
 #include "gen/engine.h"
 #include "model/pass/compute.h"
 #include "model/files/model.h"
+#include "model/decode/forward_kv.h"
 #include "model/decode/packed.h"
 
 #include <stddef.h>
@@ -41,7 +42,7 @@ struct how {
         OPT_STR(0, "draft", &(h)->draft, "model",                       \
             "small model that guesses tokens, so that the model needs " \
             "fewer steps for the same text"),                           \
-        OPT_SIZE(0, "guesses", &(h)->guesses, 1, 64, "tokens",          \
+        OPT_SIZE(0, "guesses", &(h)->guesses, 1, KV_BACK, "tokens",     \
             "tokens that the draft guesses in a step")
 /* Further options of generate run and generate chat; d: what to add to the help
  * of those that may have no default. */

@@ -34,8 +34,8 @@ flops_of(const struct costs *k, const struct conf *c)
         n += groups *
             (4.0 * d * (head + (double)g->D) + 4.0 * head * (double)k->T / 2.0);
         n += 6.0 * d * (double)c->b[i].mlp;
-        if (c->b[i].linear && conf_has(c, i)) /* the short convolution */
-            n += 8.0 * d * d;
+        if (c->b[i].linear && conf_has(c, i))
+            n += 8.0 * d * d; /* W_SHORT_IN [3*d,d] and W_SHORT_OUT [d,d] */
     }
     return n;
 }

@@ -39,7 +39,7 @@ piece_there(const struct search *s, const struct conf *c, struct piece p)
     case UNIT_BLOCKS: return b->groups + b->mlp > 0;
     case UNIT_ATTN: return b->groups > 0 && (b->mlp > 0 || !blocks);
     case UNIT_MLP:
-        /* the short convolution goes only with the block */
+        /* beside a short convolution the MLP is removed only with the block */
         return b->mlp > 0 && !b->linear && (b->groups > 0 || !blocks);
     case UNIT_GROUPS: return b->groups > 1;
     case UNIT_CHANNELS: return b->mlp > s->g.multiple;

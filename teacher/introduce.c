@@ -69,10 +69,8 @@ send_self(struct teacher *t, struct err *e)
     weight_rows(&t->m.norm, 0, 1, norm);
     for (size_t i = 0; t->m.norm.add != 0.0f && i < d; i++)
         norm[i] += t->m.norm.add;
-    for (size_t i = 0; t->m.c.logit_scale > 0.0 && i < d; i++)
-        norm[i] /= (float)t->m.c.logit_scale; /* as forward does */
-    for (size_t i = 0; t->m.c.logit_factor > 0.0 && i < d; i++)
-        norm[i] *= (float)t->m.c.logit_factor;
+    for (size_t i = 0; i < d; i++)
+        norm[i] *= config_logit_factor(&t->m.c); /* as forward does */
     st_out_meta(o, "config", config);
     st_out_meta(o, "head_hash", hash);
     st_out_meta(o, "final", "post-norm");

@@ -1,8 +1,8 @@
 /*
  * Processors' bfloat16 instructions in plain C, for the plain version of
- * products and for tests.  They take denormal numbers as zero, return zero in
- * place of a denormal result and round to nearest even, if nothing else is
- * said, whatever the floating-point environment.
+ * products and for tests.  Whatever the floating-point environment, they take
+ * denormal numbers as zero and return zero in place of a denormal result.  They
+ * round to nearest even; bf16_mmla rounds to odd.
  */
 #ifndef KERN_BF16_H
 #define KERN_BF16_H

@@ -72,8 +72,9 @@ bf16_tdp(float c, const float a[BF16_CHUNK], const float b[BF16_CHUNK])
     return flush_denormal(flush_denormal(c) + flush_denormal(even + odd));
 }
 
-/* high + low, |low| no more than half a unit of the last place of high, rounded
- * to odd: a number between two floats gets the one whose last bit is set. */
+/* high + low rounded to a float by "round to odd": if the sum lies between two
+ * floats, the result is the one of them whose last bit is 1.  |low| is at most
+ * half a unit in the last place of high. */
 static float
 round_odd(double high, double low)
 {
@@ -97,7 +98,7 @@ round_odd(double high, double low)
 static float
 odd_add(double a, double b)
 {
-    const double s = a + b, t = s - a; /* Knuth's TwoSum */
+    const double s = a + b, t = s - a; /* TwoSum: s and the error of s */
 
     return round_odd(s, isinf(s) ? 0.0 : (a - (s - t)) + (b - t));
 }

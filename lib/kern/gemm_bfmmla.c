@@ -1,6 +1,7 @@
-/* Products in bfloat16 by BFMMLA of 64-bit Arm, which multiplies four
- * neighbours along k of two rows by those of two columns: registers hold the
- * sums of 8 rows by 8 columns.  A chunk of a panel is [k / 4][row][4]. */
+/* Products in bfloat16 by BFMMLA of 64-bit Arm, which adds to a tile of 2 x 2
+ * sums the products of 2 rows of a and 2 columns of b, 4 elements along k.  16
+ * such tiles, 8 rows by 8 columns, stay in registers.  A chunk of a panel is
+ * [BF16_CHUNK / 4][16 rows or columns][4 along k]. */
 #include "kern/gemm_bf16.h"
 
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)

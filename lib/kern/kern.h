@@ -59,8 +59,9 @@ struct xielu {
 };
 
 struct kern {
-    /* "ref", "avx2" or "avx512", with "+avx512bf16" or "+amx" after it if
-     * products are in bfloat16.  Tables of the same name give the same bits. */
+    /* "ref", "avx2", "avx512" or "neon", with "+avx512bf16", "+amx" or
+     * "+bfmmla" after it if products are in bfloat16.  Tables of the same name
+     * give the same bits. */
     const char *name;
     size_t panels; /* bytes of the panels of each thread that multiplies */
 
@@ -159,8 +160,9 @@ struct kern {
     float (*rmsnorm_bwd)(float *dx, const float *dy, const float *x,
         const float *w, size_t n, float eps, const float *res);
 
-    /* y = (x - mean) * rstd * w + b, rstd = 1 / sqrt(mean((x - mean)^2) + eps);
-     * b NULL: no bias; y may be x.  Ba and others, arXiv:1607.06450, eq. 4. */
+    /* LayerNorm: y [n] = (x - mean) * rstd * w + b, where mean is that of x and
+     * rstd = 1 / sqrt(variance of x + eps); b NULL: no bias; y may be x.  Ba
+     * and others, arXiv:1607.06450, eq. 4. */
     void (*layernorm)(float *y, const float *x, const float *w, const float *b,
         size_t n, float eps);
     /* As rmsnorm_bwd, for layernorm; *mean becomes the mean of x. */
@@ -187,9 +189,9 @@ struct kern {
     void (*gelu_mul_bwd)(float *dg, float *du, const float *dact,
         const float *g, const float *u, size_t n);
 
-    /* xielu: act = xIELU(x) by the numbers of u; act may be x.  xielu_bwd: from
-     * dact, the gradient of act, compute dx, which may be x or dact, and in sum
-     * those of u->p and u->n. */
+    /* xielu: act [n] = xIELU(x [n]) with the constants *u; act may be x.
+     * xielu_bwd: dx [n] = the gradient of x, given dact [n], the gradient of
+     * act; sum = the gradients of u->p and u->n.  dx may be x or dact. */
     void (*xielu)(float *act, const float *x, size_t n, const struct xielu *u);
     void (*xielu_bwd)(float *dx, const float *dact, const float *x, size_t n,
         const struct xielu *u, double sum[2]);
@@ -270,8 +272,9 @@ const char *kern_force(const char *name);
  *   "f32": factors are not rounded.
  *   "avx512bf16", "amx", "bfmmla": factors are rounded to bfloat16, and
  *     products summed as by the instruction VDPBF16PS, TDPBF16PS, BFMMLA.
- *   "bf16": amx or bfmmla if the processor has the instruction and the kernels
- *     in use are avx512 or neon, else avx512bf16.
+ *   "bf16": the fastest.  With the kernels avx512 on a processor with AMX it is
+ *     amx, with the kernels neon on one with BFMMLA it is bfmmla; else it is
+ *     avx512bf16.
  * A format gives the same bits on every processor.  Products are computed by
  * the instruction itself.  Where VDPBF16PS is missing or slow, products of
  * avx512bf16 are computed by fused multiply-adds of vectors, at nearly fp32's

@@ -241,7 +241,7 @@ mean_of(const float *x, size_t n)
     return (float)(s / (double)n);
 }
 
-/* 1 / sqrt(mean((x - mean)^2) + eps) */
+/* LayerNorm's factor, 1 / sqrt(variance of x + eps). */
 static float
 centred_rstd(const float *x, size_t n, float mean, float eps)
 {

@@ -305,7 +305,7 @@ mean_of(const float *x, size_t n)
     return (float)(d_sum(d_add(lo, hi)) / (double)n);
 }
 
-/* Numbers i and on of x [n], less `mean`; zeros past the end. */
+/* x[i] - mean, x[i + 1] - mean ..., as many as a vector has; 0 from x[n] on. */
 static inline vf
 centred(const float *x, size_t i, size_t n, float mean)
 {
@@ -318,7 +318,7 @@ centred(const float *x, size_t i, size_t n, float mean)
     return get(y, 0, VW);
 }
 
-/* 1 / sqrt(mean((x - mean)^2) + eps) */
+/* LayerNorm's factor, 1 / sqrt(variance of x + eps). */
 static float
 centred_rstd(const float *x, size_t n, float mean, float eps)
 {
@@ -471,8 +471,8 @@ gelu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
     }
 }
 
-/* The part of xIELU below 0 that u.n multiplies: exp(min(x,eps)) - 1 - x; in
- * *e exp(x) - 1, or -1 above eps. */
+/* exp(min(x,eps)) - 1 - x, which u.n multiplies in xIELU of x <= 0.  Set *e to
+ * its derivative: exp(x) - 1 up to eps, -1 above. */
 static inline vf
 v_xielu_low(vf x, vf eps, vf *e)
 {

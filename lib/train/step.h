@@ -120,9 +120,10 @@ void step_add(struct step *s, const struct rows *r, const uint8_t *scored,
     const struct targets *targets, struct loss_sum *sum);
 /* The number of passes for `rows` rows. */
 size_t step_passes(const struct step *s, size_t rows);
-/* Make a pass without rows, for ranks that must act together: it adds nothing,
- * but fetches weights (model/files/fetch.h) and calls t->take
- * (model/pass/tmodel.h). */
+/* Take part in a pass that other ranks make, without rows of this rank.  No
+ * gradient or loss is added, but the weights of each block are fetched from
+ * other ranks (model/files/fetch.h), and the gradients of each block are handed
+ * to t->take (model/pass/tmodel.h), which sums them over ranks. */
 void step_pass(struct step *s, const struct rows *r,
     const struct targets *targets);
 /* Results of bwd_rounding and bwd_grad_rounding. */

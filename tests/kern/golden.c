@@ -5,6 +5,7 @@
 #include "format/safetensors.h"
 #include "kern/attn.h"
 #include "kern/kern.h"
+#include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 #include "kern/quant_out.h"
 #include "kern/rope.h"
@@ -434,23 +435,17 @@ test_quant(void)
 int
 main(void)
 {
-    static const char *const isas[] = { "avx512", "avx2", "neon", "ref" };
-
-    for (size_t i = 0; i < 4; i++) {
-        const char *why = kern_force(isas[i]);
-
-        if (why != NULL) {
-            printf("# %s: %s\n", isas[i], why);
+    for (size_t i = 0; i < KERN_SETS; i++) {
+        if (!kern_sets_use(kern_sets[i]))
             continue;
-        }
-        test_norm(isas[i]);
-        test_rope(isas[i]);
-        test_attn(isas[i], "a.");
-        test_attn(isas[i], "b.");
-        test_glu(isas[i], "swiglu", kern.silu_mul, kern.silu_mul_bwd);
-        test_glu(isas[i], "geglu", kern.gelu_mul, kern.gelu_mul_bwd);
-        test_loss(isas[i]);
-        test_widen(isas[i]);
+        test_norm(kern_sets[i]);
+        test_rope(kern_sets[i]);
+        test_attn(kern_sets[i], "a.");
+        test_attn(kern_sets[i], "b.");
+        test_glu(kern_sets[i], "swiglu", kern.silu_mul, kern.silu_mul_bwd);
+        test_glu(kern_sets[i], "geglu", kern.gelu_mul, kern.gelu_mul_bwd);
+        test_loss(kern_sets[i]);
+        test_widen(kern_sets[i]);
     }
     test_quant();
     return done_testing();

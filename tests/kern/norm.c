@@ -1,36 +1,11 @@
 /* RMSNorm and LayerNorm of every instruction set that this machine has, against
  * a second implementation in double, at odd sizes. */
-#include "base/rng.h"
 #include "kern/kern.h"
+#include "../lib/kern_sets.h"
+#include "../lib/rows.h"
 #include "../lib/tap.h"
 
-enum { N = 131 };
-static const size_t sizes[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131 };
-enum { NSIZES = sizeof sizes / sizeof *sizes };
-
 static float a[N], b[N], c[N], y[N];
-
-static void
-fill(float *x, uint64_t key, double sd)
-{
-    for (size_t i = 0; i < N; i++)
-        x[i] = (float)(sd * rng_normal(key, i));
-}
-
-/* The largest |got - want| / (1e-7 (1 + |want|)); infinite if there is a
- * NaN. */
-static double
-worst(const float *got, const double *want, size_t n)
-{
-    double w = 0.0;
-
-    for (size_t i = 0; i < n; i++) {
-        const double e = fabs(got[i] - want[i]) / (1.0 + fabs(want[i]));
-
-        w = e <= w ? w : isnan(e) ? INFINITY : e;
-    }
-    return w * 1e7;
-}
 
 static void
 test_norm(const char *isa)
@@ -126,21 +101,15 @@ test_nan_norms(const char *isa)
 int
 main(void)
 {
-    static const char *const isas[] = { "avx512", "avx2", "neon", "ref" };
-
-    fill(a, 1, 2.0);
-    fill(b, 2, 1.0);
-    fill(c, 3, 1.0);
-    for (size_t i = 0; i < 4; i++) {
-        const char *why = kern_force(isas[i]);
-
-        if (why != NULL) {
-            printf("# %s: %s\n", isas[i], why);
+    fill(a, N, 1, 2.0);
+    fill(b, N, 2, 1.0);
+    fill(c, N, 3, 1.0);
+    for (size_t i = 0; i < KERN_SETS; i++) {
+        if (!kern_sets_use(kern_sets[i]))
             continue;
-        }
-        test_norm(isas[i]);
-        test_layernorm(isas[i]);
-        test_nan_norms(isas[i]);
+        test_norm(kern_sets[i]);
+        test_layernorm(kern_sets[i]);
+        test_nan_norms(kern_sets[i]);
     }
     return done_testing();
 }

@@ -1,8 +1,9 @@
 /* Row kernels of every instruction set that this machine has, against a second
  * implementation in double, at odd sizes. */
 #include "base/mem.h"
-#include "base/rng.h"
 #include "kern/kern.h"
+#include "../lib/kern_sets.h"
+#include "../lib/rows.h"
 #include "../lib/tap.h"
 #include "kern/rope.h"
 
@@ -11,37 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 131 };
-static const size_t sizes[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131 };
-enum { NSIZES = sizeof sizes / sizeof *sizes };
 /* depths of products: whole vectors or not, one block along k or several */
 static const size_t depths[] = { 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 100, 131,
     288, 300, 577, 700, 768, 1283, 1536 };
 enum { NDEPTHS = sizeof depths / sizeof *depths };
 
 static float a[N], b[N], c[N], y[N], y2[N];
-
-static void
-fill(float *x, size_t n, uint64_t key, double sd)
-{
-    for (size_t i = 0; i < n; i++)
-        x[i] = (float)(sd * rng_normal(key, i));
-}
-
-/* The largest |got - want| / (1e-7 (1 + |want|)); infinite if there is a
- * NaN. */
-static double
-worst(const float *got, const double *want, size_t n)
-{
-    double w = 0.0;
-
-    for (size_t i = 0; i < n; i++) {
-        const double e = fabs(got[i] - want[i]) / (1.0 + fabs(want[i]));
-
-        w = e <= w ? w : isnan(e) ? INFINITY : e;
-    }
-    return w * 1e7;
-}
 
 static double
 sigmoid(double x)
@@ -726,8 +702,6 @@ test_freq(void)
 int
 main(void)
 {
-    static const char *const isas[] = { "avx512", "avx2", "neon", "ref" };
-
     setenv("RETORT_KERNELS", "sse9", 1);
     ok(kern_init() != NULL && kern_init() != NULL,
         "an unknown set in the environment is refused each time");
@@ -736,27 +710,23 @@ main(void)
     fill(c, N, 3, 1.0);
     test_freq();
     test_long_freq();
-    for (size_t i = 0; i < 4; i++) {
-        const char *why = kern_force(isas[i]);
-
-        if (why != NULL) {
-            printf("# %s: %s\n", isas[i], why);
+    for (size_t i = 0; i < KERN_SETS; i++) {
+        if (!kern_sets_use(kern_sets[i]))
             continue;
-        }
-        test_elementwise(isas[i]);
-        test_sums(isas[i]);
-        test_powers(isas[i]);
-        test_dots(isas[i]);
-        test_dots_stored(isas[i]);
-        test_spread(isas[i]);
-        test_exp(isas[i]);
-        test_nan(isas[i]);
-        test_rope(isas[i]);
-        test_softcap(isas[i]);
-        test_widen(isas[i]);
-        test_narrow(isas[i]);
-        test_chance(isas[i]);
-        test_halves(isas[i]);
+        test_elementwise(kern_sets[i]);
+        test_sums(kern_sets[i]);
+        test_powers(kern_sets[i]);
+        test_dots(kern_sets[i]);
+        test_dots_stored(kern_sets[i]);
+        test_spread(kern_sets[i]);
+        test_exp(kern_sets[i]);
+        test_nan(kern_sets[i]);
+        test_rope(kern_sets[i]);
+        test_softcap(kern_sets[i]);
+        test_widen(kern_sets[i]);
+        test_narrow(kern_sets[i]);
+        test_chance(kern_sets[i]);
+        test_halves(kern_sets[i]);
     }
     ok(kern_force("sse9") != NULL, "an unknown kernel set is refused");
     return done_testing();

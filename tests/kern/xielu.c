@@ -2,6 +2,7 @@
  * double, at odd sizes. */
 #include "base/rng.h"
 #include "kern/kern.h"
+#include "../lib/kern_sets.h"
 #include "../lib/tap.h"
 
 #include <math.h>
@@ -99,16 +100,14 @@ test_ends(const char *isa)
 int
 main(void)
 {
-    static const char *const isas[] = { "ref", "avx2", "avx512", "neon" };
-
     for (size_t i = 0; i < N; i++) {
         x[i] = (float)rng_normal(5, i) * (i % 3 ? 1 : 4);
         dact[i] = (float)rng_normal(6, i);
     }
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
-        if (kern_force(isas[i]) == NULL) {
-            test_numbers(isas[i]);
-            test_ends(isas[i]);
+    for (size_t i = 0; i < KERN_SETS; i++)
+        if (kern_sets_use(kern_sets[i])) {
+            test_numbers(kern_sets[i]);
+            test_ends(kern_sets[i]);
         }
     return done_testing();
 }

@@ -6,8 +6,16 @@
 #include "kern/kern.h"
 #include "tap.h"
 
-enum { KERN_SETS = 3 };
-static const char *const kern_sets[KERN_SETS] = { "ref", "avx2", "avx512" };
+static const char *const kern_sets[] = {
+    "ref",
+#if defined(__aarch64__)
+    "neon",
+#else
+    "avx2",
+    "avx512",
+#endif
+};
+enum { KERN_SETS = sizeof kern_sets / sizeof *kern_sets };
 
 /* Use this set; 0: the processor cannot run it, and a skip is reported. */
 static inline int

@@ -3,6 +3,7 @@
 # takes an adapter, writes text with and without a draft, and is pruned
 . "${0%/*}/../lib/lib.sh"
 . "$top/tests/lib/train.sh"
+. "$top/tests/lib/new_mixer.sh"
 
 config lfm.json 4 36 48
 sed -i 's/"llama"/"lfm2"/; s/LlamaForCausalLM/Lfm2ForCausalLM/
@@ -11,19 +12,7 @@ sed -i 's/"llama"/"lfm2"/; s/LlamaForCausalLM/Lfm2ForCausalLM/
     s/"num_attention_heads": [0-9]*/"num_attention_heads": 6/
     s/"num_key_value_heads": [0-9]*/"num_key_value_heads": 3/
     s/"head_dim": 12/"head_dim": 6/' lfm.json
-batches >b
-status 0 'a model with the short convolution is trained' student -q -m lfm.json \
-    -t tok -o lfm --lr 3e-3 --warmup 0 -s 3 b
-falls 'the loss of the model falls' lfm
-status 0 'the model is trained a row at a time, by one thread' student -q \
-    -m lfm.json -t tok -o one1 --lr 3e-3 --warmup 0 -s 3 --micro 1 \
-    --recompute -j 1 b
-same_model 'the weights do not depend on how rows are grouped' lfm one1
-status 0 'the model learns from a dense teacher' sh -c 'teacher -q -m teacher --final b |
-    student -q -m lfm -o taught --lr 1e-3'
-status 0 'the model teaches a dense student' sh -c 'teacher -q -m lfm --final b |
-    student -q -m new.json -t tok -o s --lr 3e-3 --warmup 0'
-falls 'the loss of the dense student falls' s
+learns lfm.json lfm
 status 0 'an adapter of all matrices is trained' student -q -m lfm --lora 4 \
     -o low --lr 1e-2 --warmup 0 b
 status 2 'an adapter of another matrix is refused' student -q -m lfm --lora 4 \
@@ -32,33 +21,16 @@ like 'the refusal lists the matrices of the model' \
     'q_proj,k_proj,v_proj,out_proj,w1,w3,w2,in_proj' err
 
 # --- files ---
-status 0 'the model becomes a GGUF' convert -q lfm lfm.gguf
-status 0 'the GGUF becomes a folder' convert -q lfm.gguf again
-evalppl -q -m again --base lfm --format tsv one >kl.tsv
-equal 'the folder has the model that became the GGUF' "$(awk -F '\t' '
-    $1 == "model" && !c { for (i = 1; i <= NF; i++) if ($i == "kl") c = i }
-    $1 == "again" { printf "%.6f\n", $c; exit }' kl.tsv)" 0.000000
-status 0 'the model becomes a GGUF of 8 bits' convert -q --dtype q8_0 lfm q8.gguf
+becomes_files lfm
 
 # --- text ---
-prompt=$(head -c 400 "$top/README.md" | tr -cd 'a-z ')
-printf '%s\n' "$prompt" "$prompt" "$prompt" >prompts
-status 0 'the model writes three texts of a long prompt' generate run -q \
-    -m lfm -n 40 --logprobs 2 --prompts prompts
-cp out all
-sed 's/"index": [0-9]*//' out >three
-equal 'the texts of one prompt are the same' "$(sort -u three | wc -l)" 1
-status 0 'the model writes one text' generate run -q -m lfm -n 40 \
-    --logprobs 2 --prompts prompts --count 1
-equal 'a text alone is the same as beside others' \
-    "$(sed 's/"index": [0-9]*//' out)" "$(sed 1q three)"
+writes_texts lfm
 for how in '--draft again' '--draft q8.gguf --guesses 7' '--draft taught --guesses 64'; do
     # shellcheck disable=SC2086 # a list
     status 0 "the model writes texts with $how" generate run -q -m lfm -n 40 \
         --logprobs 2 --prompts prompts $how
     same "$how changes no byte" all out
 done
-status 0 'the GGUF of 8 bits writes text' generate run -q -m q8.gguf -n 8 'The'
 
 # --- less of it ---
 status 0 'the inputs of layers are measured' prune profile -q -m lfm -o p b

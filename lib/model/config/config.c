@@ -443,6 +443,15 @@ config_linear_name(const struct config *c)
                                : NULL;
 }
 
+float
+config_logit_factor(const struct config *c)
+{
+    const double by = c->logit_factor, scale = c->logit_scale;
+
+    return (by == 0.0 ? 1.0f : (float)by) /
+        (scale == 0.0 ? 1.0f : (float)scale);
+}
+
 size_t
 config_rotary(const struct config *c)
 {

@@ -23,8 +23,9 @@ struct block_shape {
     size_t experts; /* number of experts of the block's router; mlp is then the
                      * width of the shared expert, 0 without one.  0: no
                      * experts, the MLP is dense */
-    size_t linear;  /* 1: the gated delta rule, or the short convolution, in
-                     * place of attention; groups is 0 then */
+    size_t linear;  /* 1: in place of attention the block has the gated delta
+                     * rule (delta.h) or, in an LFM2, the short convolution
+                     * (short.c); groups is then 0 */
 };
 
 enum { CONV_TAPS = 64 };
@@ -162,6 +163,8 @@ void config_set_local(struct config *c, size_t i, int local);
 int config_linear(const struct config *c, size_t i);
 /* What blocks of c with `linear` have, for messages; NULL: none has it. */
 const char *config_linear_name(const struct config *c);
+/* The factor of logits: logit_factor / logit_scale. */
+float config_logit_factor(const struct config *c);
 /* Are the heads of block i turned by RoPE? */
 int config_rope(const struct config *c, size_t i);
 void config_set_rope(struct config *c, size_t i, int rope);

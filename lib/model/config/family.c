@@ -49,7 +49,7 @@ static const struct tensor_name lfm2_names[] = {
     { W_UP, "feed_forward.w3.weight", NULL },
     { W_DOWN, "feed_forward.w2.weight", NULL },
     { W_CONV, "conv.conv.weight", "shortconv.conv.weight" },
-    { W_N, "embedding_norm.weight", "token_embd_norm.weight" },
+    { W_N, "model.embedding_norm.weight", "token_embd_norm.weight" },
     { -1, NULL, NULL }
 };
 
@@ -467,7 +467,7 @@ static struct tensor_name
 names_of(const struct family *f, int t)
 {
     const struct tensor_name *own = f->names;
-    struct tensor_name n = { t, "norm.weight", "output_norm.weight" };
+    struct tensor_name n = { t, "model.norm.weight", "output_norm.weight" };
 
     if (t < W_N)
         n = (struct tensor_name){ t, tensors[t].hf, tensors[t].gguf };
@@ -487,9 +487,13 @@ block_tensor_name(const struct config *c, int t)
 }
 
 const char *
-family_final_norm(const struct config *c, int gguf)
+family_outer_name(const struct config *c, enum outer k, int gguf)
 {
-    const struct tensor_name n = names_of(family_of(c), W_N);
+    const struct tensor_name n = k == OUTER_NORM ? names_of(family_of(c), W_N)
+        : k == OUTER_EMBED
+        ? (struct tensor_name){ W_N, "model.embed_tokens.weight",
+              "token_embd.weight" }
+        : (struct tensor_name){ W_N, "lm_head.weight", "output.weight" };
 
     return gguf ? n.gguf : n.hf;
 }

@@ -51,7 +51,7 @@ enum windows {
 };
 
 /* The names of tensor t in a family, where they are not those of most families;
- * NULL: as in most.  t W_N: the final norm's; the last entry has t -1. */
+ * NULL: as in most.  t is W_N for the final norm; the last entry has t -1. */
 struct tensor_name {
     int t;
     const char *hf, *gguf;
@@ -88,8 +88,8 @@ struct family {
     int parallel;   /* mixer and feed-forward read the same norm of the same
                     * stream, and both are added to it */
     int pairs;      /* RoPE turns 2i and 2i + 1 together, in both formats */
-    int gated;      /* after each head's rows, Q has as many rows of a gate of
-                    * the head's output (att_gate) */
+    int gated;      /* W_Q has, after the rows of each head, as many rows more,
+                    * which give the gate of that head's output (att_gate) */
 };
 
 /* The family of a model_type, or of a GGUF's architecture; NULL: not supported.
@@ -115,8 +115,10 @@ void block_dims(const struct config *c, int t, const struct block_shape *b,
 /* The Hugging Face name of tensor t after "model.layers.N.", such as
  * "input_layernorm.weight"; NULL: the family has no such tensor. */
 const char *block_tensor_name(const struct config *c, int t);
-/* The name of the final norm in a GGUF, or, after "model.", in a folder. */
-const char *family_final_norm(const struct config *c, int gguf);
+/* The name of a tensor outside of blocks, in a GGUF or in a Hugging Face
+ * directory. */
+enum outer { OUTER_EMBED, OUTER_NORM, OUTER_HEAD };
+const char *family_outer_name(const struct config *c, enum outer k, int gguf);
 
 /* A stored tensor: the rows of the block's tensors first..first+n-1, one after
  * another; n is 1 unless the family is fused. */
@@ -134,13 +136,14 @@ struct stored_rows block_stored(const struct config *c, int t);
 int block_is_vector(int t);
 int block_is_bias(int t);
 int block_is_attention(int t);
-/* Is tensor t one of the gated delta rule's?  Of the short convolution's?  Both
- * have W_CONV.  Of latent attention's? */
+/* Does tensor t belong to the gated delta rule, to the short convolution, to
+ * latent attention?  W_CONV belongs to the first two. */
 int block_is_delta(int t);
 int block_is_short(int t);
 int block_is_latent(int t);
-/* Is tensor t one of xIELU's numbers?  A GGUF has them in lists of its
- * metadata, a number for each block; stored_rows.gguf is the key. */
+/* Is tensor t one of the four numbers of xIELU?  In a GGUF they are no tensors:
+ * the metadata has, under the key stored_rows.gguf, a list of a number for each
+ * block. */
 int block_is_xielu(int t);
 /* Is tensor t of the router, of the experts, or the shared expert's gate?
  * Biases count, too. */

@@ -13,8 +13,9 @@ state_floats(const struct config *c)
     return c->delta.values * delta_state(&c->delta);
 }
 
-/* Rows of a window: those that the convolution still spans and, if a text can
- * go back, KV_BACK more. */
+/* Rows of a window: the tokens before the next one that the convolution reads.
+ * A text with the short convolution alone may be cut (kv_cut), so its window has
+ * KV_BACK more. */
 static size_t
 window_rows(const struct config *c)
 {
@@ -58,7 +59,7 @@ text_part(const struct delta_kv *d, size_t i, float *all, size_t text, size_t n)
 
 /* ---- what the convolution spans ---- */
 
-/* The row of position p in a text's window. */
+/* The row of a text's window that keeps the token at position p. */
 static float *
 window_row(const struct delta_kv *d, const struct run *u, size_t text, size_t p)
 {
@@ -67,7 +68,7 @@ window_row(const struct delta_kv *d, const struct run *u, size_t text, size_t p)
     return text_part(d, u->i, d->window, text, rows * C) + p % rows * C;
 }
 
-/* Keep the last rows of a run. */
+/* Copy the last rows of a run to its text's window. */
 static void
 keep_run(void *ctx, size_t task, size_t worker)
 {

@@ -11,8 +11,8 @@ struct delta_kv {
     const struct config *c;
     size_t *block; /* [L] index of a block among the `linear` blocks */
     float *state;  /* [texts,blocks,values] states (delta_state floats each) */
-    float *window; /* [texts,blocks,rows,C] last rows of what is convolved, that
-                    * of position p being p % rows */
+    float *window; /* [texts,blocks,rows,C] inputs of the convolution for the
+                    * last `rows` tokens; position p is in row p % rows */
     size_t blocks;
 };
 /* Allocate for `texts` texts; nothing if no block of m is `linear`. */
@@ -27,8 +27,10 @@ struct delta_run {
 /* Run the rule over n runs of different texts: from u->a.qkv to u->a.att. */
 void delta_kv_rule(const struct delta_kv *d, struct run *u,
     const struct delta_run *run, size_t n);
-/* `before` and `convolved` of the engine: the row that is convolved `back`
- * tokens before row `row` of a run; and n runs that have been convolved. */
+/* For the engine of generation.  delta_kv_before: the convolution's input [C]
+ * for the token that comes `back` tokens before row `row`, which is of run
+ * `run`; NULL: the text begins later.  delta_kv_keep: after the convolution of
+ * n runs, copy their last inputs to the windows of their texts. */
 const float *delta_kv_before(const struct delta_kv *d, const struct run *u,
     const struct delta_run *run, size_t row, size_t back);
 void delta_kv_keep(const struct delta_kv *d, struct run *u,

@@ -29,7 +29,12 @@
  * Texts and pages are numbers below those given to kv_new.  Functions that
  * return nothing cannot fail; a wrong number is a mistake of the programmer.
  */
-enum { KV_PAGE = ATTN_TILE, KV_BACK = 64 };
+enum {
+    KV_PAGE = ATTN_TILE,
+    KV_BACK =
+        64 /* most tokens that kv_cut takes from the end of a text with the
+                  * short convolution, and so the most guesses of a draft */
+};
 struct kvcache;
 /* A cache of `texts` empty texts of at most `longest` tokens, with `pages`
  * pages for all.  m and pool outlive it. */

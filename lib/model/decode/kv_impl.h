@@ -20,7 +20,7 @@ struct kv_row {
     float *last;      /* [d] out: its final state once more, for its logits;
                        * NULL: logits are not wanted */
     const float *cs;  /* [rotary] its angles in blocks without a window */
-    size_t span;      /* its text's run in `span` */
+    size_t span;      /* kvcache.span[span] is the run of its text's tokens */
 };
 
 /* n rows of a tile, from row `row` on, that are tokens of one page. */
@@ -45,7 +45,8 @@ struct kvcache {
     float *last;            /* [texts,d] final states whose logits are wanted */
     uint32_t *first;        /* [KV_TILE] zeros, for struct rows */
     struct delta_kv delta;  /* of `linear` blocks */
-    struct delta_run *span; /* [KV_TILE] texts of the tile, in order */
+    struct delta_run *span; /* [KV_TILE] a run of tokens for each text of the
+                             * tile, `spans` runs, in order of rows */
     size_t spans;
     float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */
     float *cs_row;          /* [KV_TILE,rotary] angles of rows whose texts are

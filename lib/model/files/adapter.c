@@ -342,7 +342,7 @@ target_names(const struct config *c)
 static int
 check_targets(const struct model *m, const char *targets, struct err *e)
 {
-    char *list = xstrdup(targets), *save = NULL, *names = target_names(&m->c);
+    char *list = xstrdup(targets), *save = NULL, *names = NULL;
     int r = 0;
 
     for (char *p = strtok_r(list, ",", &save); p != NULL && r == 0;
@@ -355,7 +355,7 @@ check_targets(const struct model *m, const char *targets, struct err *e)
             r = err_set(e, EX_USAGE,
                 "'%s' is no matrix of this model's blocks: take all-linear, or "
                 "some of %s",
-                p, names);
+                p, names = target_names(&m->c));
     }
     free(names);
     free(list);

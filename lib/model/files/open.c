@@ -459,6 +459,13 @@ point_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     return 0;
 }
 
+int
+weight_same(const struct weight *a, const struct weight *b)
+{
+    return a->dtype == b->dtype &&
+        memcmp(a->data, b->data, a->rows * a->stride) == 0;
+}
+
 /* Is the tensor for images?  Such tensors are left out. */
 static int
 is_for_images(const struct model_source *s, const char *name)
@@ -593,8 +600,7 @@ check_tied(struct model *m, struct model_source *s, struct err *e)
         return 0;
     if (point_tensor(m, s, head_name(s), 2, m->c.V, m->c.d, &head, e) < 0)
         return -1;
-    if (head.dtype != m->embed.dtype ||
-        memcmp(head.data, m->embed.data, head.rows * head.stride) != 0)
+    if (!weight_same(&head, &m->embed))
         return err_set(e, EX_INPUT,
             "%s/%s: tensor lm_head.weight differs "
             "from model.embed_tokens.weight, but config.json ties them "
@@ -632,12 +638,13 @@ find_prefix(struct model_source *s)
 }
 
 static int
-point_outer(struct model *m, struct model_source *s, const char *part, int ndim,
+point_outer(struct model *m, struct model_source *s, enum outer k, int ndim,
     size_t rows, struct weight *w, struct err *e)
 {
+    const char *whole = family_outer_name(&m->c, k, 0);
     char name[64];
 
-    snprintf(name, sizeof name, "%s%s", s->prefix, part);
+    snprintf(name, sizeof name, "%s%s", s->prefix, strchr(whole, '.') + 1);
     return point_tensor(m, s, name, ndim, rows, m->c.d, w, e);
 }
 
@@ -653,12 +660,12 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
     if (read_hf_config(m, s, e) < 0 || add_files(m, s, e) < 0)
         return -1;
     find_prefix(s);
-    if (point_outer(m, s, "embed_tokens.weight", 2, c->V, &m->embed, e) < 0)
+    if (point_outer(m, s, OUTER_EMBED, 2, c->V, &m->embed, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
         if (point_block(m, s, i, e) < 0)
             return -1;
-    if (point_outer(m, s, family_final_norm(c, 0), 1, 1, &m->norm, e) < 0)
+    if (point_outer(m, s, OUTER_NORM, 1, 1, &m->norm, e) < 0)
         return -1;
     m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;

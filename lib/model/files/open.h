@@ -33,6 +33,8 @@ int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
 
 /* Make the rows of w one row: a vector.  Its numbers lie without gaps. */
 void weight_flatten(struct weight *w);
+/* Have two weights of one shape the same type and the same stored bytes? */
+int weight_same(const struct weight *a, const struct weight *b);
 
 int open_hf(struct model *m, struct model_source *s, struct err *e);
 

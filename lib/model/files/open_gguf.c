@@ -194,8 +194,8 @@ take_log(struct model_source *s, struct weight *w, const char *name,
     return weight_set(w, x, DT_F32, 1, w->cols);
 }
 
-/* Set w to number i of the metadata's list `key`, or to the one number that is
- * there for all blocks. */
+/* Set w to block i's number in the list that the metadata has under `key`; some
+ * files have one number there for all blocks. */
 static int
 take_listed(struct model_source *s, const struct config *c, const char *key,
     size_t i, struct weight *w, struct err *e)
@@ -332,27 +332,23 @@ check_gguf_used(const struct model *m, const struct model_source *s,
 }
 
 static int
-is_same(const struct weight *a, const struct weight *b)
-{
-    return a->dtype == b->dtype &&
-        memcmp(a->data, b->data, a->rows * a->stride) == 0;
-}
-
-static int
 take_all(struct model *m, struct model_source *s, struct err *e)
 {
     const struct config *c = &m->c;
 
     if (take_gguf_tensor(s, "token_embd.weight", c->V, c->d, &m->embed, e) <
             0 ||
-        take_gguf_tensor(s, family_final_norm(c, 1), 1, c->d, &m->norm, e) < 0)
+        take_gguf_tensor(s, family_outer_name(c, OUTER_NORM, 1), 1, c->d,
+            &m->norm, e) < 0)
         return -1;
     m->head = m->embed;
     if (!c->tied &&
         take_gguf_tensor(s, "output.weight", c->V, c->d, &m->head, e) < 0)
         return -1;
-    if (family_of(c)->bit == FAMILY_APERTUS && is_same(&m->head, &m->embed)) {
-        m->c.tied = 1; /* export_gguf.c writes it twice */
+    /* export_gguf.c writes the tied head of an Apertus too */
+    if (family_of(c)->bit == FAMILY_APERTUS &&
+        weight_same(&m->head, &m->embed)) {
+        m->c.tied = 1;
         model_forget(m, &m->head);
         m->head = m->embed;
     }

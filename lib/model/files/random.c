@@ -43,8 +43,8 @@ random_vectors(struct arena *a, size_t rows, size_t n, float add, int bias)
     };
 }
 
-/* A vector of a `linear` block, as transformers begins Qwen 3.5's: taps and
- * decays are random, all others are 1. */
+/* A vector of a `linear` block: taps and decays are random, all others are 1, as
+ * transformers initialises Qwen 3.5. */
 static struct weight
 random_delta(struct arena *a, int t, size_t n, uint64_t key)
 {
@@ -58,8 +58,8 @@ random_delta(struct arena *a, int t, size_t n, uint64_t key)
     return w;
 }
 
-/* A number of xIELU, as transformers begins it: softplus(alpha_p) is 0.8, and
- * so is softplus(alpha_n) with beta. */
+/* A number of xIELU, as transformers initialises Apertus: softplus(alpha_p) and
+ * beta + softplus(alpha_n) are both 0.8. */
 static struct weight
 random_xielu(struct arena *a, int t)
 {

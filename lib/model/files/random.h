@@ -8,10 +8,13 @@
 /*
  * Make a model of configuration c.  b [L]: the blocks' shapes; NULL: all are
  * whole.
- *   matrices: normal(0, c->init_range); W_O, W_DOWN, W_EXPERT_DOWN and
- *             W_DELTA_OUT, W_SHORT_OUT divided by sqrt(2 L), as in GPT-2
+ *   matrices: normal(0, c->init_range); those whose products are added to the
+ *             residual stream (W_O, W_DOWN, W_EXPERT_DOWN, W_DELTA_OUT,
+ *             W_SHORT_OUT) are divided by sqrt(2 L), as in GPT-2
  *   norms: 1; biases and sinks: 0
- *   vectors of `linear` blocks: as transformers begins Qwen 3.5's
+ *   vectors of the gated delta rule and of the short convolution: as
+ *             transformers initialises Qwen 3.5
+ *   the numbers of xIELU: as transformers initialises Apertus
  * The values depend on c, b and seed alone.  Weights lie in *a, which the
  * caller releases after model_random_free.
  */

@@ -180,8 +180,6 @@ join_experts(const struct model *m, int t, char *name, size_t size,
 void
 model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 {
-    static const char *const other[] = { "model.embed_tokens.weight", "model.",
-        "lm_head.weight" };
     const struct tensor_place at =
         i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 0);
 
@@ -205,8 +203,8 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
         const size_t k = i == 0 ? 0 : 1 + at.after;
 
         other_tensor(m, k, p);
-        snprintf(p->name, sizeof p->name, "%s%s", other[k],
-            k == 1 ? family_final_norm(&m->c, 0) : "");
+        snprintf(p->name, sizeof p->name, "%s",
+            family_outer_name(&m->c, (enum outer)k, 0));
         if (k == 1)
             p->less = part_less(p, family_norm_add(&m->c, -1));
     }
@@ -229,8 +227,6 @@ all_experts(const struct model *m, struct tensor_out *p)
 void
 model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
 {
-    const char *const other[] = { "token_embd.weight",
-        family_final_norm(&m->c, 1), "output.weight" };
     const int permuted = family_of(&m->c)->permuted;
     const struct tensor_place at =
         i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 1);
@@ -255,7 +251,8 @@ model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
         const size_t k = i == 0 ? 0 : 1 + at.after;
 
         other_tensor(m, k, p);
-        snprintf(p->name, sizeof p->name, "%s", other[k]);
+        snprintf(p->name, sizeof p->name, "%s",
+            family_outer_name(&m->c, (enum outer)k, 1));
     }
     p->less = part_less(p, 0.0f);
     if (p->ndim == 1)

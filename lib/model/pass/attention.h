@@ -47,8 +47,9 @@ size_t position(const struct fwd *f, const struct rows *r, size_t b, size_t t);
 void turn_heads(const struct run *u, const struct run_row *r, float *qkv,
     int dir);
 
-/* y [n] = x, whose pairs are 2i and 2i + 1, in the order of kern.rope, which
- * turns i and i + n/2 together.  join_pairs: the inverse.  No overlap. */
+/* kern.rope turns numbers i and i + n/2 together.  apart_pairs brings x [n],
+ * whose pairs are 2i and 2i + 1, into that order: y[i] = x[2i], y[i + n/2] =
+ * x[2i + 1]; join_pairs is the inverse.  x and y do not overlap. */
 void apart_pairs(const float *x, float *y, size_t n);
 void join_pairs(const float *y, float *x, size_t n);
 

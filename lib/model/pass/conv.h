@@ -1,7 +1,8 @@
 /*
- * The causal convolution of `linear` blocks, by which the gated delta rule and
- * the short convolution see a text's last tokens: for each of C channels
- *   y(t) = sum over j < n of taps[n-1-j] x(t-j), within a text
+ * The causal convolution along a text, which the gated delta rule (delta.h) and
+ * LFM2's mixer (short.c) use.  Each of C channels has n taps of its own:
+ *   y(t) = sum over j < n of taps[n-1-j] x(t-j)
+ * where x(t-j) is 0 if the text begins after token t-j.
  */
 #ifndef MODEL_CONV_H
 #define MODEL_CONV_H
@@ -18,22 +19,24 @@ struct conv {
 struct conv *conv_of(const struct fwd *f);
 
 void conv_lay(struct fwd *f, struct arena *a);
-/* Copy the taps of u's block, and set what it convolves. */
+/* Copy the taps of u's block, and set its input x [B,Tp,C]: ldx floats lie from
+ * one row to the next. */
 void conv_take(struct run *u, const float *x, size_t ldx);
-/* Add stage `row`, which calls conv_row.  The list is run before, so that all
- * rows of x are there. */
+/* Run the stages in the list, which compute x, then a stage whose function `row`
+ * calls conv_row. */
 void conv_stage(struct run *u, const struct branch *in,
     void (*row)(struct run *u, const struct run_row *r));
 /* y [C] = the convolution at a live row. */
 void conv_row(const struct run *u, const struct run_row *r, float *y);
 
-/* Backward, dy [B,Tp,C] being the gradient of y: dx [C] = that of x at a live
- * row; conv_back_taps adds that of the taps. */
+/* Given dy [B,Tp,C], the gradient of y: conv_back_row computes dx [C], the
+ * gradient of x at a live row; conv_back_taps adds the gradient of the taps to
+ * the block's. */
 void conv_back_row(const struct run *u, const struct run_row *r,
     const float *dy, float *dx);
 void conv_back_taps(struct run *u, const float *dy);
 
-/* Of the engine of batches (struct engine). */
+/* `before` of the engine for batches (run.h). */
 const float *batch_before(const struct run *u, const struct run_row *r,
     size_t back);
 

@@ -64,7 +64,7 @@ void batch_rule(struct run *u);
 
 /* ---- for delta_backward.c ---- */
 
-/* Run the list, then compute mix and rate of all rows. */
+/* Run the stages in the list, then compute mix and rate of all rows. */
 void delta_mix(struct run *u, const struct branch *in);
 
 /* Functions of part_delta.  States are computed again from kept ones, some

@@ -140,9 +140,9 @@ struct engine {
      * the gated delta rule for these rows. */
     void (*heads)(struct run *u);
     void (*rule)(struct run *u);
-    /* before: the row of what is convolved (conv.h) `back` tokens before a live
-     * row; NULL: the text begins later.  convolved: is called after the
-     * convolution of all rows, or NULL */
+    /* For convolutions (conv.h).  before: the input [C] for the token that comes
+     * `back` tokens before a live row; NULL: the text begins later.  convolved
+     * (NULL: nothing to do) is called when all rows have been convolved. */
     const float *(
         *before)(const struct run *u, const struct run_row *r, size_t back);
     void (*convolved)(struct run *u);
@@ -177,7 +177,7 @@ struct run {
     const float *const *vec; /* [W_N] the block's vectors in fp32; NULL: it has
                               * no such vector */
     struct branch mixer, ffn;
-    int parallel;     /* 1: the block has both, and is parallel */
+    int parallel;     /* 1: both branches read the norm of the same stream */
     struct sight see; /* batches only */
     struct acts a;
     float *act;         /* [B,Tp,mlp]; may be a.gate */

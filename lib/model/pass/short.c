@@ -1,7 +1,8 @@
 /*
- * The gated short convolution of LFM2, a mixer: of a token's row of products
- * [b | c | x] it computes out (c * convolution of (b * x)); see conv.h and
- * run.h.
+ * The gated short convolution of LFM2, a mixer (run.h).  W_SHORT_IN gives three
+ * vectors b, c and x of each token; the output is
+ *   W_SHORT_OUT (c * convolution(b * x))
+ * with products of elements; conv.h has the convolution.
  */
 #include "kern/kern.h"
 #include "model/config/short_config.h"
@@ -73,7 +74,7 @@ short_gate(struct run *u, const struct run_row *r)
     kern.mul(gated, u->a.att + r->at * d, d);
 }
 
-/* att = the convolution; rows of padding are zero */
+/* att = the convolution, 0 in rows of padding; then gated = c * att. */
 static void
 short_row(struct run *u, const struct run_row *r)
 {

@@ -253,8 +253,7 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
     f->family = family_of(&m->c);
     f->embed_scale =
         f->family->gemma ? sqrtf((float)m->c.d) : factor_of(m->c.embed_scale);
-    f->logit_factor =
-        factor_of(m->c.logit_factor) / factor_of(m->c.logit_scale);
+    f->logit_factor = config_logit_factor(&m->c);
     f->pool = pool;
     f->B = B;
     f->T = T;

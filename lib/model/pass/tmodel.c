@@ -234,13 +234,9 @@ block_tensors(const struct model *m, size_t i)
 char *
 tmodel_name(const struct config *c, size_t group, int t)
 {
-    static const char *const other[] = { "model.embed_tokens.weight", "model.",
-        "lm_head.weight" };
-
     return group < c->L
         ? xasprintf("model.layers.%zu.%s", group, block_tensor_name(c, t))
-        : xasprintf("%s%s", other[group - c->L],
-              group == c->L + 1 ? family_final_norm(c, 0) : "");
+        : xstrdup(family_outer_name(c, (enum outer)(group - c->L), 0));
 }
 
 void
