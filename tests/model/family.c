@@ -258,7 +258,8 @@ all(const struct tmodel *t, const struct golden *g)
     w = farther(w,
         golden_off(t->group[L].g,
             golden_get(g, "grad.model.embed_tokens.weight")));
-    snprintf(name, sizeof name, "grad.model.%s", family_final_norm(&t->m.c, 0));
+    snprintf(name, sizeof name, "grad.%s",
+        family_outer_name(&t->m.c, OUTER_NORM, 0));
     w = farther(w, golden_off(t->group[L + 1].g, golden_get(g, name)));
     if (!t->m.c.tied)
         w = farther(w,
