@@ -205,7 +205,7 @@ sum_matrix(struct run *u, int k, const float *dy, size_t lddy, const float *x)
             .ldx = low_width(u->b) });
 }
 
-/* sum [n] += rstd * (x - mean) * dy */
+/* sum [n] += rstd * (x - mean) * dy, the gradient of LayerNorm's weight */
 static void
 add_centred(float *sum, float rstd, float mean, const float *x, const float *dy,
     size_t n)
@@ -437,7 +437,8 @@ sum_norm(struct run *u, int t, const float *rstd, const float *mean,
                 .lddy = d });
 }
 
-/* From a branch's y to the output of its norm. */
+/* Backward through a branch, from its y to the output of the norm before its
+ * part. */
 static void
 branch_part_back(struct run *u, const struct branch *in)
 {
@@ -450,7 +451,7 @@ branch_part_back(struct run *u, const struct branch *in)
         sum_bias(u, in->bias, in->d.out, d);
 }
 
-/* From the output of a branch's norm to the residual stream. */
+/* Backward from the output of that norm to the stream that the branch reads. */
 static void
 branch_stream_back(struct run *u, const struct branch *in)
 {
