@@ -122,9 +122,9 @@ q_quad(int32x4_t sum, int32x4_t q, int32x4_t x, int i)
     sum.val[half] = q_quad(sum.val[half], q[i + 1].val[half], a, 1); \
     sum.val[half] = q_quad(sum.val[half], q[i + 2].val[half], a, 2); \
     sum.val[half] = q_quad(sum.val[half], q[i + 3].val[half], a, 3)
-/* sum += the products of n vectors of codes with the 4 n numbers of x: each lane
- * of q[i] has four codes, which meet x[4 i] to x[4 i + 3].  n is a multiple of 4.
- */
+/* sum += the products of n vectors of codes with the 4 n numbers of x: each
+ * lane of q[i] has four codes, which meet x[4 i] to x[4 i + 3].  n is a
+ * multiple of 4. */
 static inline __attribute__((always_inline)) vi
 sum_quads(int range, const vi *q, int n, const signed char *x, vi sum)
 {

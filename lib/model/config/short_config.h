@@ -13,8 +13,8 @@ int config_has_short(const struct config *c);
 /* Call these after the table's fields have been read.  short_from_json sets the
  * channels of the MLP, which block_auto_adjust_ff_dim derives from
  * intermediate_size.  short_from_gguf reads the list of key-value heads of the
- * blocks: it sets KV, and `linear` where the number is 0.  -1 and *e: a value is
- * wrong. */
+ * blocks: it sets KV, and `linear` where the number is 0.  -1 and *e: a value
+ * is wrong. */
 int short_from_json(struct config_file *f, struct err *e);
 int short_from_gguf(struct config_file *f, const struct gguf *g, struct err *e);
 /* Put the list of key-value heads of the blocks, 0 for the convolution. */

@@ -14,8 +14,8 @@ state_floats(const struct config *c)
 }
 
 /* Rows of a window: the tokens before the next one that the convolution reads.
- * A text with the short convolution alone may be cut (kv_cut), so its window has
- * KV_BACK more. */
+ * A text with the short convolution alone may be cut (kv_cut), so its window
+ * has KV_BACK more. */
 static size_t
 window_rows(const struct config *c)
 {

@@ -132,8 +132,8 @@ put_config(struct gguf_out *o, const struct config *c, const struct mixture *x)
     put_windows(o, &f);
 }
 
-/* Put the numbers of xIELU, a list of L for each of the four; a block without an
- * MLP has 0. */
+/* Put the numbers of xIELU, a list of L for each of the four; a block without
+ * an MLP has 0. */
 static void
 put_xielu(struct gguf_out *o, const struct model *m)
 {

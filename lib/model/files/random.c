@@ -43,8 +43,8 @@ random_vectors(struct arena *a, size_t rows, size_t n, float add, int bias)
     };
 }
 
-/* A vector of a `linear` block: taps and decays are random, all others are 1, as
- * transformers initialises Qwen 3.5. */
+/* A vector of a `linear` block: taps and decays are random, all others are 1,
+ * as transformers initialises Qwen 3.5. */
 static struct weight
 random_delta(struct arena *a, int t, size_t n, uint64_t key)
 {

@@ -62,9 +62,9 @@ struct kept_array {
 
 /* List the arrays that a block of shape b, with adapters of `low` ranks, keeps
  * for `rows` padded rows and `tokens` tokens.  x2, the stream between the two
- * branches, is kept if both are there and the second one reads it, which it does
- * not in a parallel block.  With one branch x2 is the block's input or output.
- */
+ * branches, is kept if both are there and the second one reads it, which it
+ * does not in a parallel block.  With one branch x2 is the block's input or
+ * output. */
 static void
 list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct block_shape *b, size_t low, struct acts *k,

@@ -22,8 +22,8 @@ void conv_lay(struct fwd *f, struct arena *a);
 /* Copy the taps of u's block, and set its input x [B,Tp,C]: ldx floats lie from
  * one row to the next. */
 void conv_take(struct run *u, const float *x, size_t ldx);
-/* Run the stages in the list, which compute x, then a stage whose function `row`
- * calls conv_row. */
+/* Run the stages in the list, which compute x, then a stage whose function
+ * `row` calls conv_row. */
 void conv_stage(struct run *u, const struct branch *in,
     void (*row)(struct run *u, const struct run_row *r));
 /* y [C] = the convolution at a live row. */

@@ -140,9 +140,10 @@ struct engine {
      * the gated delta rule for these rows. */
     void (*heads)(struct run *u);
     void (*rule)(struct run *u);
-    /* For convolutions (conv.h).  before: the input [C] for the token that comes
-     * `back` tokens before a live row; NULL: the text begins later.  convolved
-     * (NULL: nothing to do) is called when all rows have been convolved. */
+    /* For convolutions (conv.h).  before: the input [C] for the token that
+     * comes `back` tokens before a live row; NULL: the text begins later.
+     * convolved (NULL: nothing to do) is called when all rows have been
+     * convolved. */
     const float *(
         *before)(const struct run *u, const struct run_row *r, size_t back);
     void (*convolved)(struct run *u);
