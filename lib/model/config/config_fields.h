@@ -47,7 +47,7 @@ struct config_file {
     size_t inner;    /* numbers of all value heads of the delta rule */
     size_t interval; /* every n-th block has attention */
     int adjusted;    /* 1: the MLP has multiplier * 2/3 * intermediate_size
-                   * channels, rounded up to a multiple of `multiple` */
+                      * channels, rounded up to a multiple of `multiple` */
     double multiplier;
     size_t multiple;
     size_t next; /* layers that predict further tokens */
