@@ -487,7 +487,7 @@ block_tensor_name(const struct config *c, int t)
 }
 
 const char *
-family_outer_name(const struct config *c, enum outer k, int gguf)
+family_outer_name(const struct config *c, enum outer_tensor k, int gguf)
 {
     const struct tensor_name n = k == OUTER_NORM ? names_of(family_of(c), W_N)
         : k == OUTER_EMBED

@@ -117,8 +117,9 @@ void block_dims(const struct config *c, int t, const struct block_shape *b,
 const char *block_tensor_name(const struct config *c, int t);
 /* The name of a tensor outside of blocks, in a GGUF or in a Hugging Face
  * directory. */
-enum outer { OUTER_EMBED, OUTER_NORM, OUTER_HEAD };
-const char *family_outer_name(const struct config *c, enum outer k, int gguf);
+enum outer_tensor { OUTER_EMBED, OUTER_NORM, OUTER_HEAD };
+const char *family_outer_name(const struct config *c, enum outer_tensor k,
+    int gguf);
 
 /* A stored tensor: the rows of the block's tensors first..first+n-1, one after
  * another; n is 1 unless the family is fused. */

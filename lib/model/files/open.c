@@ -638,8 +638,8 @@ find_prefix(struct model_source *s)
 }
 
 static int
-point_outer(struct model *m, struct model_source *s, enum outer k, int ndim,
-    size_t rows, struct weight *w, struct err *e)
+point_outer(struct model *m, struct model_source *s, enum outer_tensor k,
+    int ndim, size_t rows, struct weight *w, struct err *e)
 {
     const char *whole = family_outer_name(&m->c, k, 0);
     char name[64];

@@ -204,7 +204,7 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 
         other_tensor(m, k, p);
         snprintf(p->name, sizeof p->name, "%s",
-            family_outer_name(&m->c, (enum outer)k, 0));
+            family_outer_name(&m->c, (enum outer_tensor)k, 0));
         if (k == 1)
             p->less = part_less(p, family_norm_add(&m->c, -1));
     }
@@ -252,7 +252,7 @@ model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
 
         other_tensor(m, k, p);
         snprintf(p->name, sizeof p->name, "%s",
-            family_outer_name(&m->c, (enum outer)k, 1));
+            family_outer_name(&m->c, (enum outer_tensor)k, 1));
     }
     p->less = part_less(p, 0.0f);
     if (p->ndim == 1)

@@ -236,7 +236,7 @@ tmodel_name(const struct config *c, size_t group, int t)
 {
     return group < c->L
         ? xasprintf("model.layers.%zu.%s", group, block_tensor_name(c, t))
-        : xstrdup(family_outer_name(c, (enum outer)(group - c->L), 0));
+        : xstrdup(family_outer_name(c, (enum outer_tensor)(group - c->L), 0));
 }
 
 void
