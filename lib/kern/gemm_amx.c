@@ -71,18 +71,19 @@ end_tiles(float *c, size_t ldc)
     _tile_stored(3, c + SIDE * ldc + SIDE, ldc * sizeof *c);
 }
 
-/* Add the products of n chunks of two panels of a with two of b to the sums;
- * panels are `panel` words apart. */
+/* Add the products of n chunks of two panels of a, a_step words apart, with two
+ * of b, b_step words apart, to the sums. */
 static inline __attribute__((always_inline)) void
-add_chunks(const float *a, const float *b, size_t panel, size_t n)
+add_chunks(const float *a, size_t a_step, const float *b, size_t b_step,
+    size_t n)
 {
     for (size_t k = 0; k < n; k++, a += WORDS, b += WORDS) {
         _tile_loadd(4, a, LINE);
         _tile_loadd(6, b, LINE);
         _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, b + panel, LINE);
+        _tile_loadd(7, b + b_step, LINE);
         _tile_dpbf16ps(1, 4, 7);
-        _tile_loadd(5, a + panel, LINE);
+        _tile_loadd(5, a + a_step, LINE);
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
     }
@@ -107,8 +108,8 @@ multiply_chunks(const struct bf16_strip *t, size_t k, size_t n, int add)
             __builtin_prefetch(c + r * t->ldc + SIDE, 1);
         }
         begin_tiles(to, ld, add);
-        add_chunks(t->a + i * t->chunks * SIDE + k * WORDS, t->b + k * WORDS,
-            t->chunks * WORDS, n);
+        add_chunks(t->a + i * t->chunks * SIDE + k * WORDS, t->chunks * WORDS,
+            t->b + k * WORDS, t->n > SIDE ? t->b_step : 0, n);
         end_tiles(to, ld);
         if (!whole)
             copy_edge(c, t->ldc, to, ld, m, t->n);

@@ -31,8 +31,7 @@ tile_bf16(const struct bf16_strip *t, const float *restrict a,
 
         UNROLL
         for (int v = 0; v < nv; v++)
-            y[v] =
-                (__m512bh)_mm512_loadu_ps(b + (size_t)v * pairs * BF16_GROUP);
+            y[v] = (__m512bh)_mm512_loadu_ps(b + (size_t)v * t->b_step);
         UNROLL
         for (int i = 0; i < MR; i++) {
             const __m512bh x = (__m512bh)_mm512_set1_ps(a[i]);

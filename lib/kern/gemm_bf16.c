@@ -49,8 +49,9 @@ static void
 block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
     int add, float *c, size_t ldc)
 {
-    struct bf16_strip s = { m, 0, (kc + BF16_CHUNK - 1) / BF16_CHUNK, panel.a,
-        panel.b, a.l_step == 1, add, c, ldc };
+    const size_t chunks = bf16_chunks(kc);
+    struct bf16_strip s = { m, 0, chunks, panel.a, panel.b, chunks * set->words,
+        a.l_step == 1, add, c, ldc };
 
     set->pack_a(panel.a, m, kc, &a);
     for (size_t some; n > 0; n -= some) {
@@ -60,11 +61,22 @@ block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
         for (size_t j = 0; j < some; j += s.n) {
             s.n = strip_columns(some - j);
             set->multiply(&s);
-            s.b += (s.n + BF16_GROUP - 1) / BF16_GROUP * s.chunks * set->words;
+            s.b += (s.n + BF16_GROUP - 1) / BF16_GROUP * s.b_step;
             s.c += s.n;
         }
         b = operand_from(&b, some, 0);
     }
+}
+
+/* The length of the block that begins at depth l of k. */
+static size_t
+next_block(size_t l, size_t k)
+{
+    const size_t at = l % GEMM_DEEP;
+    const size_t deep = k - (l - at) < GEMM_DEEP ? k - (l - at) : GEMM_DEEP;
+    const size_t n = bf16_block(set->result, deep);
+
+    return deep - at < n ? deep - at : n;
 }
 
 static void
@@ -74,12 +86,9 @@ gemm(size_t m, size_t n, size_t k, struct operand a, struct operand b, int add,
     for (size_t i = 0; i < m && k == 0 && !add; i++)
         memset(c + i * ldc, 0, n * sizeof *c);
     for (size_t l = 0, kc; l < k; l += kc, add = GEMM_ADD) {
-        const size_t at = l % GEMM_DEEP;
-        const size_t deep = k - (l - at) < GEMM_DEEP ? k - (l - at) : GEMM_DEEP;
         const struct operand y = operand_from(&b, 0, l);
 
-        kc = bf16_block(set->result, deep);
-        kc = deep - at < kc ? deep - at : kc;
+        kc = next_block(l, k);
         for (size_t i = 0; i < m; i += BF16_ROWS) {
             const struct operand x = operand_from(&a, i, l);
 
@@ -99,11 +108,74 @@ gemm_half(size_t m, size_t n, size_t k, const float *a, size_t lda,
         add, c, ldc);
 }
 
+/* ---- factors that were rounded and laid out before ---- */
+
+static size_t
+packed_bytes(size_t n, size_t k)
+{
+    return (n + BF16_GROUP - 1) / BF16_GROUP * bf16_chunks(k) * BF16_PAIRS *
+        sizeof(float);
+}
+
+static void
+pack(void *out, size_t n, size_t k, const void *b, int half, size_t j_step,
+    size_t l_step)
+{
+    const struct operand x = { b, j_step, l_step, half };
+
+    set->pack_b(out, n, k, &x);
+}
+
+/* Multiply the rows in panel.a, of depth kc from depth l on, by one factor. */
+static void
+multiply_packed(struct bf16_strip s, const struct kern_packed *b, size_t l,
+    size_t i)
+{
+    s.b_step = bf16_chunks(b->k) * BF16_PAIRS;
+    s.b = (const float *)b->b + l / BF16_CHUNK * BF16_PAIRS;
+    s.c = b->c + i * b->ldc;
+    s.ldc = b->ldc;
+    for (size_t j = 0; j < b->n; j += s.n) {
+        s.n = strip_columns(b->n - j);
+        set->multiply(&s);
+        s.b += (s.n + BF16_GROUP - 1) / BF16_GROUP * s.b_step;
+        s.c += s.n;
+    }
+}
+
+static void
+gemm_packed(size_t m, size_t k, const float *a, size_t lda,
+    const struct kern_packed *b, size_t nb, int add)
+{
+    const struct operand x = { a, lda, 1, 0 };
+
+    for (size_t l = 0, kc; l < k; l += kc, add = GEMM_ADD) {
+        kc = next_block(l, k);
+        for (size_t i = 0, rows; i < m; i += rows) {
+            struct bf16_strip s = { .chunks = bf16_chunks(kc),
+                .a = panel.a,
+                .along = 1,
+                .add = add };
+            const struct operand y = operand_from(&x, i, l);
+
+            s.m = rows = m - i < BF16_ROWS ? m - i : BF16_ROWS;
+            set->pack_a(panel.a, rows, kc, &y);
+            for (size_t p = 0; p < nb; p++)
+                multiply_packed(s, &b[p], l, i);
+        }
+    }
+}
+
 void
 gemm_bf16(struct kern *k, const struct bf16_set *by)
 {
+    const int pairs = by->words == BF16_PAIRS;
+
     set = by;
     put_gemm(k);
-    k->gemm_half = set->words == BF16_PAIRS ? gemm_half : NULL;
+    k->gemm_half = pairs ? gemm_half : NULL;
+    k->packed_bytes = pairs ? packed_bytes : NULL;
+    k->pack = pairs ? pack : NULL;
+    k->gemm_packed = pairs ? gemm_packed : NULL;
     k->panels += sizeof(struct half_panels);
 }

@@ -34,10 +34,12 @@ enum {
 };
 
 /* A strip: c [m,n] = or += the sum of products over `chunks` chunks.  The
- * panels of a follow one another; b has at most bf16_set.strip panels. */
+ * panels of a follow one another; b has at most bf16_set.strip panels, which are
+ * b_step words apart. */
 struct bf16_strip {
     size_t m, n, chunks;
     const float *a, *b;
+    size_t b_step;
     int along; /* 1: the factor a had l_step 1 */
     int add;
     float *c;
@@ -81,6 +83,13 @@ bf16_block(enum kern_bf16 result, size_t deep)
     const size_t n = (deep + most - 1) / most;
 
     return ((deep + n - 1) / n + BF16_CHUNK - 1) / BF16_CHUNK * BF16_CHUNK;
+}
+
+/* Chunks of a row or column of k elements. */
+static inline size_t
+bf16_chunks(size_t k)
+{
+    return (k + BF16_CHUNK - 1) / BF16_CHUNK;
 }
 
 #endif

@@ -205,4 +205,7 @@ gemm_bf16_ref(struct kern *k, enum kern_bf16 by)
     set = by;
     put_gemm(k);
     k->gemm_half = NULL;
+    k->packed_bytes = NULL;
+    k->pack = NULL;
+    k->gemm_packed = NULL;
 }

@@ -112,7 +112,6 @@ dot(const struct bf16_strip *t, const float *restrict a, size_t ai, size_t al,
     const float *c, float *restrict out, int nv)
 {
     const float *restrict b = t->b;
-    const size_t next = t->chunks * BF16_WHOLE; /* floats of a panel */
     vf s[MR][NV];
 
     UNROLL
@@ -134,7 +133,7 @@ dot(const struct bf16_strip *t, const float *restrict a, size_t ai, size_t al,
             UNROLL
             for (int v = 0; v < nv; v++)
                 w[v] = v_load(
-                    y + v * VW / BF16_GROUP * next + v * VW % BF16_GROUP);
+                    y + v * VW / BF16_GROUP * t->b_step + v * VW % BF16_GROUP);
             UNROLL
             for (int i = 0; i < MR; i++) {
                 const vf z = v_set1(x[(size_t)i * ai]);

@@ -135,7 +135,8 @@ multiply_bfmmla(const struct bf16_strip *t)
 
             tile_sums(t->chunks,
                 a + i / BF16_GROUP * panel + i % BF16_GROUP * QUAD,
-                b + j / BF16_GROUP * panel + j % BF16_GROUP * QUAD, sum);
+                b + j / BF16_GROUP * 2 * t->b_step + j % BF16_GROUP * QUAD,
+                sum);
             for (size_t r = 0; r < rows; r++)
                 for (size_t k = 0; k < cols; k++) {
                     float *const c = t->c + (i + r) * t->ldc + j + k;

@@ -39,6 +39,17 @@ struct kern_pages {
     size_t pages, deep, ld;
 };
 
+/* A factor of gemm_packed, and where its product goes: c [m,n] with ldc = or +=
+ * a [m,k] b.  b: n columns that kern.pack laid out, whose depth was k there; a
+ * product may have less depth. */
+struct kern_packed {
+    const void *b;
+    size_t n, k;
+    float *c;
+    size_t ldc;
+};
+enum { PACKED_COLUMNS = 16, PACKED_DEPTH = 32 };
+
 enum { GEMM_SET = 0, GEMM_ADD = 1, GEMM_DEEP = 768, DOTS_MOST = 4 };
 
 /* A factor of gemm_double.  Element l (along k) of a's row i, or of b's column
@@ -114,6 +125,21 @@ struct kern {
     void (*gemm_half)(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const unsigned char *b, size_t j_step, size_t l_step, int add, float *c,
         size_t ldc);
+
+    /* A factor that is used in many products is rounded and laid out once.
+     * packed_bytes: the bytes that b [k,n] takes so, in memory aligned to 64.
+     * pack: lay out n columns of depth k, whose element (l,j) is number l *
+     * l_step + j * j_step from b on, fp32 or (half) bfloat16; one of the steps
+     * is 1.  Columns may be laid out apart from one another: packed_bytes(j, k)
+     * bytes after the first comes column j, if j % PACKED_COLUMNS is 0.
+     * gemm_packed: multiply a [m,k] by nb such factors, with the bits of
+     * gemm_nt and gemm_nn.
+     * NULL: there is no such version, as always when products are in fp32. */
+    size_t (*packed_bytes)(size_t n, size_t k);
+    void (*pack)(void *out, size_t n, size_t k, const void *b, int half,
+        size_t j_step, size_t l_step);
+    void (*gemm_packed)(size_t m, size_t k, const float *a, size_t lda,
+        const struct kern_packed *b, size_t nb, int add);
 
     /* dots for m <= DOTS_MOST and a weight in bfloat16 as it lies in a file:
      * row j is at w + j * stride bytes.  n % 16 and k % 32 are 0.  NULL: there

@@ -322,6 +322,54 @@ test_halves(const char *name, int there)
         ok(bad == 0, "%s with stored bfloat16: %zu numbers differ", name, bad);
 }
 
+/* gemm_packed with two factors against gemm_nt and gemm_nn: all columns, or
+ * those from 32 on; the whole depth, or that from 32 on. */
+static void
+test_packed(const char *name, int there)
+{
+    static const size_t depths[] = { 33, 64, 577, 800, 1537 };
+    enum { COLS = 90, DEEP = 1537, ROWS = 40 };
+    static float x[ROWS * DEEP], w[2][COLS * DEEP], want[2][ROWS * COLS],
+        got[2][ROWS * COLS];
+    static _Alignas(64) unsigned char laid[2][96 * 2 * (DEEP + 32)];
+    size_t bad = 0;
+
+    ok(there == (kern.gemm_packed != NULL),
+        "%s lays factors out once if its panels have pairs", name);
+    for (size_t c = 0; there && c < 5 * 2 * 2 * 2 * 2; c++) {
+        const size_t k = depths[c % 5], m = c / 5 % 2 != 0 ? ROWS : 3;
+        const int back = c / 10 % 2 != 0, add = c / 20 % 2 != 0;
+        const size_t from = c / 40 % 2 != 0 ? PACKED_DEPTH : 0;
+        struct kern_packed to[2];
+
+        fill(x, m * k, c, 0);
+        fill(want[0], 2 * ROWS * COLS, 3000 + c, 0);
+        memcpy(got, want, sizeof got);
+        for (size_t p = 0; p < 2; p++) {
+            const size_t n = COLS - c % 7 - 20 * p, j = 2 * p * PACKED_COLUMNS;
+            const size_t l_step = back ? n : 1, j_step = back ? 1 : k;
+            const float *y = w[p] + j * j_step + from * l_step;
+            unsigned char *at = laid[p] + kern.packed_bytes(j, k);
+
+            fill(w[p], n * k, 2000 + 2 * c + p, 0);
+            kern.pack(laid[p], j, k, w[p], 0, j_step, l_step);
+            kern.pack(at, n - j, k, w[p] + j * j_step, 0, j_step, l_step);
+            to[p] = (struct kern_packed){ at +
+                    from * PACKED_COLUMNS * sizeof(uint16_t),
+                n - j, k, got[p], COLS };
+            (back ? kern.gemm_nn : kern.gemm_nt)(m, n - j, k - from, x + from,
+                k, y, back ? n : k, add, want[p], COLS);
+        }
+        kern.gemm_packed(m, k - from, x + from, k, to, 2, add);
+        for (size_t p = 0; p < 2; p++)
+            for (size_t i = 0; i < m * COLS; i++)
+                bad += !same(got[p][i], want[p][i]);
+    }
+    if (there)
+        ok(bad == 0, "%s with factors laid out before: %zu numbers differ",
+            name, bad);
+}
+
 static int
 has(const char *kernels)
 {
@@ -360,6 +408,7 @@ test_sets(void)
         test_against_plain(sets[i].set->result, sets[i].name);
         gemm_bf16(&kern, sets[i].set);
         test_halves(sets[i].name, sets[i].set->words == BF16_PAIRS);
+        test_packed(sets[i].name, sets[i].set->words == BF16_PAIRS);
     }
 }
 
