@@ -125,7 +125,7 @@ AVX512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
 %_avx512.o: ISA = $(AVX512)
 %_vnni.o:   ISA = $(AVX512) -mavx512vnni
 %_avx512bf16.o: ISA = $(AVX512) -mavx512bf16
-%_amx.o:    ISA = $(AVX512) -mavx512bf16 -mamx-tile -mamx-bf16
+%_amx.o:    ISA = $(AVX512) -mavx512bf16 -mamx-tile -mamx-bf16 -mprfchw
 else ifneq ($(filter aarch64%,$(MACHINE)),)
 %_dotprod.o: ISA = -march=armv8.2-a+dotprod
 %_bfmmla.o: ISA = -march=armv8.2-a+bf16

@@ -72,12 +72,20 @@ end_tiles(float *c, size_t ldc)
 }
 
 /* Add the products of n chunks of two panels of a, a_step words apart, with two
- * of b, b_step words apart, to the sums. */
+ * of b, b_step words apart, to the sums.  Meanwhile prefetch the 2 SIDE rows of
+ * c that come next: a share with each chunk, as the processor waits if many are
+ * asked for at once. */
 static inline __attribute__((always_inline)) void
 add_chunks(const float *a, size_t a_step, const float *b, size_t b_step,
-    size_t n)
+    size_t n, const float *c, size_t ldc)
 {
+    const size_t share = (2 * SIDE + n - 1) / n;
+
     for (size_t k = 0; k < n; k++, a += WORDS, b += WORDS) {
+        for (size_t r = 0; r < share; r++, c += ldc) {
+            __builtin_prefetch(c, 1);
+            __builtin_prefetch(c + SIDE, 1);
+        }
         _tile_loadd(4, a, LINE);
         _tile_loadd(6, b, LINE);
         _tile_dpbf16ps(0, 4, 6);
@@ -103,13 +111,10 @@ multiply_chunks(const struct bf16_strip *t, size_t k, size_t n, int add)
 
         if (add && !whole)
             copy_edge(to, ld, c, t->ldc, m, t->n);
-        for (size_t r = 0; r < m; r++) { /* c comes while tiles multiply */
-            __builtin_prefetch(c + r * t->ldc, 1);
-            __builtin_prefetch(c + r * t->ldc + SIDE, 1);
-        }
         begin_tiles(to, ld, add);
         add_chunks(t->a + i * t->chunks * SIDE + k * WORDS, t->chunks * WORDS,
-            t->b + k * WORDS, t->n > SIDE ? t->b_step : 0, n);
+            t->b + k * WORDS, t->n > SIDE ? t->b_step : 0, n,
+            c + 2 * SIDE * t->ldc, t->ldc);
         end_tiles(to, ld);
         if (!whole)
             copy_edge(c, t->ldc, to, ld, m, t->n);
