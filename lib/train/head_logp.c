@@ -77,16 +77,16 @@ logp_logits(void *ctx, size_t s, size_t worker)
     const struct logp_tile *q = ctx;
     struct head_logp *h = q->h;
     const size_t w = h->s.width, cols = head_slices_cols(&h->s, s);
-    float *z = h->s.zs + s * h->s.R * w;
+    float *z = h->s.zs + s * h->s.R * h->s.ld;
     const double t = profile_begin();
 
     weight_product(q->w, s * w, cols, q->n, q->hs,
-        head_slices_wide(&h->s, worker), z, w);
+        head_slices_wide(&h->s, worker), z, h->s.ld);
     head_slices_capped(&h->s, s, q->n);
     for (size_t i = 0; i < q->n; i++) {
         if (q->tau != 1.0f)
-            kern.scale(z + i * w, 1.0f / q->tau, cols);
-        h->part[s * h->s.R + i].max = kern.max(z + i * w, cols);
+            kern.scale(z + i * h->s.ld, 1.0f / q->tau, cols);
+        h->part[s * h->s.R + i].max = kern.max(z + i * h->s.ld, cols);
     }
     profile_end("head logits", t, 2.0 * (double)(q->n * cols * h->s.d), 0.0);
 }
@@ -98,7 +98,7 @@ logp_sums(void *ctx, size_t s, size_t worker)
     const struct logp_tile *q = ctx;
     struct head_logp *h = q->h;
     const size_t w = h->s.width, cols = head_slices_cols(&h->s, s);
-    const float *z = h->s.zs + s * h->s.R * w;
+    const float *z = h->s.zs + s * h->s.R * h->s.ld;
     float *row = h->row + worker * w;
     const double t = profile_begin();
 
@@ -106,10 +106,10 @@ logp_sums(void *ctx, size_t s, size_t worker)
         struct logp_part *p = &h->part[s * h->s.R + i];
 
         if (q->entropy) {
-            p->sum = kern.exp(row, z + i * w, cols, h->max[i], 1.0f);
-            p->mean = kern.dot(row, z + i * w, cols);
+            p->sum = kern.exp(row, z + i * h->s.ld, cols, h->max[i], 1.0f);
+            p->mean = kern.dot(row, z + i * h->s.ld, cols);
         } else {
-            p->sum = kern.expsum(z + i * w, cols, h->max[i], 1.0f);
+            p->sum = kern.expsum(z + i * h->s.ld, cols, h->max[i], 1.0f);
         }
     }
     profile_end("head log-sum-exp", t, 0.0, 4.0 * (double)(q->n * cols));
@@ -136,7 +136,7 @@ join_logp(const struct logp_tile *q, const struct logp_out *out)
 
     for (size_t i = 0; i < q->n; i++) {
         const size_t v = q->target[i], s = v / h->s.width, at = q->at + i;
-        const float z = h->s.zs[(s * h->s.R + i) * h->s.width + v % h->s.width];
+        const float z = h->s.zs[(s * h->s.R + i) * h->s.ld + v % h->s.width];
         double sum = 0.0, mean = 0.0;
 
         for (size_t k = 0; k < h->s.nslice; k++) {
@@ -214,7 +214,7 @@ logp_grad(void *ctx, size_t s, size_t worker)
 
     for (size_t i = 0; i < q->n; i++) {
         head_slices_keep(&h->s, s, i, worker);
-        logp_row_grad(q, i, h->s.zs + (s * h->s.R + i) * w, s * w, cols,
+        logp_row_grad(q, i, h->s.zs + (s * h->s.R + i) * h->s.ld, s * w, cols,
             h->row + worker * w);
         head_slices_uncap(&h->s, s, i, worker, 1.0f / q->tau);
     }

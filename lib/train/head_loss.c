@@ -19,7 +19,7 @@ struct head_loss {
     size_t top;             /* teacher's tokens for each prediction, or 0 */
     size_t told_V;          /* the teacher has probabilities for ids below
                              * told_V */
-    float *zt;              /* [nslice][R,width] logits of the teacher */
+    float *zt;              /* [nslice][R,ld] logits of the teacher */
     float told_cap;         /* cap of the teacher's logits, or 0 */
     struct lse_part *s1;    /* [nslice][R] student, at temperature 1 */
     struct lse_part *st;    /* [nslice][R] student, at tau */
@@ -68,7 +68,7 @@ static void
 lay_final(struct head_loss *h, struct arena *a)
 {
     h->ht = arena_alloc(a, h->s.R * h->dt, sizeof(float));
-    h->zt = arena_alloc(a, h->s.nslice * h->s.R * h->s.width, sizeof(float));
+    h->zt = arena_alloc(a, h->s.nslice * h->s.R * h->s.ld, sizeof(float));
     h->st = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->st));
     h->tt = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->tt));
     h->kl = arena_alloc(a, h->s.nslice * h->s.R, sizeof(*h->kl));
@@ -196,21 +196,21 @@ slice_logits(void *ctx, size_t s, size_t worker)
 {
     const struct tile *q = ctx;
     struct head_loss *h = q->h;
-    const size_t w = h->s.width, cols = head_slices_cols(&h->s, s),
-                 at = s * h->s.R;
+    const size_t w = h->s.width, ld = h->s.ld, at = s * h->s.R;
+    const size_t cols = head_slices_cols(&h->s, s);
     const size_t told = told_cols(h, s);
     const float it = (float)(1.0 / q->o->tau);
-    float *zs = h->s.zs + at * w;
-    float *zt = h->dt > 0 ? h->zt + at * w : NULL;
+    float *zs = h->s.zs + at * ld;
+    float *zt = h->dt > 0 ? h->zt + at * ld : NULL;
     float *wide = head_slices_wide(&h->s, worker);
     double t = profile_begin();
 
-    weight_product(q->ws, s * w, cols, q->n, q->hs, wide, zs, w);
+    weight_product(q->ws, s * w, cols, q->n, q->hs, wide, zs, ld);
     if (zt != NULL)
-        weight_product(q->wt, s * w, told, q->n, h->ht, wide, zt, w);
+        weight_product(q->wt, s * w, told, q->n, h->ht, wide, zt, ld);
     head_slices_capped(&h->s, s, q->n);
     for (size_t i = 0; zt != NULL && h->told_cap > 0.0f && i < q->n; i++)
-        kern.softcap(zt + i * w, h->told_cap, told);
+        kern.softcap(zt + i * ld, h->told_cap, told);
     profile_end("head logits", t,
         2.0 * (double)q->n *
             ((double)(cols * h->s.d) +
@@ -218,12 +218,12 @@ slice_logits(void *ctx, size_t s, size_t worker)
         0.0);
     t = profile_begin();
     for (size_t i = 0; i < q->n; i++) {
-        h->s1[at + i] = h->k->lse(zs + i * w, cols, 1.0f);
+        h->s1[at + i] = h->k->lse(zs + i * ld, cols, 1.0f);
         if (zt != NULL) {
-            h->st[at + i] = lse_of(h, zs + i * w, told, it);
-            h->tt[at + i] = lse_of(h, zt + i * w, told, it);
+            h->st[at + i] = lse_of(h, zs + i * ld, told, it);
+            h->tt[at + i] = lse_of(h, zt + i * ld, told, it);
         } else if (h->top > 0) {
-            h->st[at + i] = rest_part(q, i, zs + i * w, s * w, told, worker);
+            h->st[at + i] = rest_part(q, i, zs + i * ld, s * w, told, worker);
         }
     }
     profile_end("head log-sum-exp", t, 0.0,
@@ -247,12 +247,12 @@ slice_sums(void *ctx, size_t s, size_t worker)
 {
     const struct tile *q = ctx;
     struct head_loss *h = q->h;
-    const size_t at = s * h->s.R, told = told_cols(h, s), w = h->s.width;
+    const size_t at = s * h->s.R, told = told_cols(h, s), ld = h->s.ld;
     const double t = profile_begin();
 
     (void)worker;
     for (size_t i = at; i < at + q->n; i++)
-        h->js[i] = h->k->js_sums(h->s.zs + i * w, h->zt + i * w, told,
+        h->js[i] = h->k->js_sums(h->s.zs + i * ld, h->zt + i * ld, told,
             (float)q->o->tau, h->lse[i - at], (float)mixture(q->o));
     profile_end("head divergence", t, 0.0, 8.0 * (double)(q->n * told));
     profile_exps("head divergence",
@@ -313,15 +313,15 @@ row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
     const float w_all = (float)h->all[i], tau = (float)o->tau;
     const float w_div = (float)(o->w_kl * o->tau *
         (o->direction == KL_JS ? 1.0 - o->beta : 1.0));
-    float *z = h->s.zs + row * h->s.width;
+    float *z = h->s.zs + row * h->s.ld;
 
     if (told > 0 && h->top > 0)
         top_grad(q, i, z, v0, told);
     else if (told > 0 && o->direction != KL_FORWARD)
-        h->k->js_grad(z, h->zt + row * h->s.width, told, tau, h->lse[i],
+        h->k->js_grad(z, h->zt + row * h->s.ld, told, tau, h->lse[i],
             (float)mixture(o), h->own[i], w_all, w_div);
     else if (told > 0)
-        h->kl[row] = h->k->kd_grad(z, h->zt + row * h->s.width, told, tau,
+        h->kl[row] = h->k->kd_grad(z, h->zt + row * h->s.ld, told, tau,
             h->lse[i], w_all, (float)o->w_kl);
     if (told < cols)
         h->k->ce_grad(z + told, cols - told, h->lse[i].s1, w_all);
@@ -576,8 +576,7 @@ join_lse(const struct tile *q, struct loss_sum *sum)
     struct head_loss *h = q->h;
     for (size_t i = 0; i < q->n; i++) {
         const size_t v = q->target[i], s = v / h->s.width;
-        const double z =
-            h->s.zs[(s * h->s.R + i) * h->s.width + v % h->s.width];
+        const double z = h->s.zs[(s * h->s.R + i) * h->s.ld + v % h->s.width];
         double by;
 
         h->lse1[i] = lse_join(h->s1 + i, h->s.nslice, h->s.R);

@@ -7,6 +7,7 @@
 
 enum { TILE_ROWS = 256 }; /* predictions */
 enum { JOIN_ROWS = 16 };  /* rows of a task that joins slices */
+enum { LINE = 16 };       /* numbers of a cache line */
 
 /* Parts of dh of n predictions, for tasks that join them. */
 struct dh_parts {
@@ -25,7 +26,8 @@ head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
     h->R = rows < TILE_ROWS ? rows : TILE_ROWS;
     h->width = kern_slice(V);
     h->nslice = (V + h->width - 1) / h->width;
-    h->zs = arena_alloc(a, h->nslice * h->R * h->width, sizeof(float));
+    h->ld = h->width + LINE;
+    h->zs = arena_alloc(a, h->nslice * h->R * h->ld, sizeof(float));
     h->part = arena_alloc(a, h->nslice * h->R * d, sizeof(float));
     if (widen)
         h->wide = arena_alloc(a, pool_size(pool) * WEIGHT_PIECE, sizeof(float));
@@ -49,7 +51,7 @@ head_slices_cap(struct head_slices *h, struct arena *a, double cap)
 static float *
 slice_row(const struct head_slices *h, size_t s, size_t i)
 {
-    return h->zs + (s * h->R + i) * h->width;
+    return h->zs + (s * h->R + i) * h->ld;
 }
 
 void
@@ -89,12 +91,13 @@ head_slices_products(const struct head_slices *h, size_t s, size_t n,
     const struct weight *ws, const float *hs, float *dw, size_t worker)
 {
     const size_t w = h->width, d = h->d, cols = head_slices_cols(h, s);
-    const float *grad = h->zs + s * h->R * w;
+    const float *grad = h->zs + s * h->R * h->ld;
     const double t = profile_begin();
 
     if (dw != NULL)
-        kern.gemm_tn(cols, d, n, grad, w, hs, d, GEMM_ADD, dw + s * w * d, d);
-    weight_product_back(ws, s * w, cols, 0, d, n, grad, w, GEMM_SET,
+        kern.gemm_tn(cols, d, n, grad, h->ld, hs, d, GEMM_ADD, dw + s * w * d,
+            d);
+    weight_product_back(ws, s * w, cols, 0, d, n, grad, h->ld, GEMM_SET,
         head_slices_wide(h, worker), h->part + s * h->R * d, d);
     profile_end("head gradients", t,
         (dw != NULL ? 4.0 : 2.0) * (double)(n * cols) * (double)d, 0.0);

@@ -18,7 +18,9 @@ struct head_slices {
     size_t V, d;          /* ids and width of the model */
     size_t R;             /* most predictions of a tile */
     size_t width, nslice; /* width and number of slices of the vocabulary */
-    float *zs;            /* [nslice][R,width] logits, then gradients */
+    size_t ld;            /* numbers from a row of logits to the next: width,
+                           * and so many that rows do not share cache sets */
+    float *zs;            /* [nslice][R,ld] logits, then gradients */
     float *part;          /* [nslice][R,d] slices' parts of dh */
     float cap;            /* head_slices_cap; 0: none */
     float *capped;        /* [workers][width] */
