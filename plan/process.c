@@ -199,6 +199,8 @@ add_teacher_process(struct figures *f, const struct layout *t,
     tmodel_layout(&tm, &t->c, t->block, DT_F32);
     w = fwd_new_blocks(&tm.m, pool, plan_teacher_micro(0, o->in.rows, o->in.T),
         o->in.T);
+    if (plan_holds(&tm.m))
+        fwd_hold(w);
     work = fwd_bytes(w);
     if (o->in.top > 0) {
         top = head_top_new(&tm.m, pool, o->in.top, 0);

@@ -104,6 +104,8 @@ reserve_space(struct teacher *t, size_t B, size_t T)
     if (t->fwd == NULL || T > t->T || micro > t->micro) {
         fwd_free(t->fwd);
         t->fwd = fwd_new_blocks(t->run, t->pool, micro, T);
+        if (t->run == &t->m && plan_holds(&t->m))
+            fwd_hold(t->fwd);
         if (t->a->tensor > 1)
             fwd_sum(t->fwd, rank_sum, &t->team);
         if (t->a->context > 1)

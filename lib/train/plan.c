@@ -1,5 +1,6 @@
 /* Memory and operations of a run; see plan.h. */
 #include "train/plan.h"
+#include "model/pass/panels.h"
 #include "base/io.h"
 #include "base/note.h"
 #include "kern/kern.h"
@@ -85,10 +86,24 @@ plan_flop_train(const struct config *c, const struct block_shape *b, size_t T)
         2.0 * o.biases;
 }
 
+int
+plan_holds(const struct model *m)
+{
+    size_t n = 0;
+
+    if (kern.pack == NULL)
+        return 0;
+    for (size_t i = 0; i < m->c.L; i++)
+        for (int k = 0; k < W_N; k++)
+            n += panels_bytes(&m->block[i].w[k], PANELS_OUT, k);
+    return n <= plan_limit() / 16;
+}
+
 size_t
 plan_micro(size_t micro, size_t rows, size_t T)
 {
-    const size_t n = micro > 0 ? micro : T >= 512 ? 1 : 1024 / T;
+    const size_t most = kern_rounds() ? 1024 : 512;
+    const size_t n = micro > 0 ? micro : T >= most ? 1 : 1024 / T;
 
     return n < rows ? n : rows;
 }

@@ -66,9 +66,14 @@ double plan_flop_forward(const struct config *c, const struct block_shape *b,
 double plan_flop_train(const struct config *c, const struct block_shape *b,
     size_t T);
 
+/* Shall a teacher hold the panels of all its blocks (fwd_hold)?  Yes if they
+ * take at most a sixteenth of the machine's memory; not with products in fp32,
+ * which have none. */
+int plan_holds(const struct model *m);
+
 /* Rows of a pass, at most `rows`, for messages of `rows` rows of T tokens.
- * micro: the number wanted; 0: one row if T >= 512, else as many as fit 1024
- * tokens. */
+ * micro: the number wanted; 0: as many as fit 1024 tokens, at least one, but
+ * with products in fp32 one if T >= 512. */
 size_t plan_micro(size_t micro, size_t rows, size_t T);
 
 /*

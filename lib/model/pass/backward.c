@@ -474,7 +474,7 @@ bwd_forward(struct bwd *b, const struct rows *r)
     else
         fill_vectors(b->f);
     for (size_t i = b->at.from; i < b->at.to; i++) {
-        block_now(b->f, i);
+        block_now(b->f, i, 1 << PANELS_OUT);
         fetch_next(&b->t->m, i + 1 < L ? i + 1 : fetch_head(&b->t->m));
         init_run(b, &u, i, r);
         block_forward(&u);
@@ -655,7 +655,8 @@ bwd_backward(struct bwd *b, const struct rows *r,
             complete(b, i);
             continue;
         }
-        block_now(b->f, i);
+        block_now(b->f, i,
+            1 << PANELS_BACK | (b->how & BWD_RECOMPUTE ? 1 << PANELS_OUT : 0));
         if (i > b->t->lowest)
             fetch_next(&b->t->m, i - 1);
         init_run(b, &u, i, r);

@@ -72,8 +72,16 @@ multiply_back(struct run *u, const struct product *p, size_t n0, size_t n,
         memset(p->dx + t * N + n0, 0, n * sizeof *p->dx);
     if (live == 0)
         return;
-    weight_product_back(w, 0, w->rows, n0, n, live, p->y + row * p->ldy, p->ldy,
-        add, u->f->wide[at->worker], p->dx + row * N + n0, N);
+    if (panels_have(u->f, u->i, PANELS_BACK, p->k)) {
+        const struct kern_packed to = panels_factor(u->f, u->i, PANELS_BACK,
+            p->k, n0, n, p->dx + row * N + n0, N);
+
+        kern.gemm_packed(live, w->rows, p->y + row * p->ldy, p->ldy, &to, 1,
+            add);
+    } else {
+        weight_product_back(w, 0, w->rows, n0, n, live, p->y + row * p->ldy,
+            p->ldy, add, u->f->wide[at->worker], p->dx + row * N + n0, N);
+    }
     low_back_input(u, (size_t)p->k, at->b, at->t0, n0, n, at->worker, p->dx);
 }
 
@@ -97,6 +105,21 @@ multiply_tile_back(struct run *u, const struct stage *s,
             i == 0 ? GEMM_SET : GEMM_ADD);
 }
 
+/* Compute a tile's products, each in all columns, if their matrices have
+ * panels. */
+static int
+multiply_whole_back(struct run *u, const struct stage *s,
+    const struct run_spot *at)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (!panels_have(u->f, u->i, PANELS_BACK, s->p[i].k))
+            return 0;
+    for (size_t i = 0; i < s->n; i++)
+        multiply_back(u, &s->p[i], 0, u->b->w[s->p[i].k].cols, at,
+            i > 0 && s->p[i].dx == s->p[i - 1].dx ? GEMM_ADD : GEMM_SET);
+    return 1;
+}
+
 static void
 low_products_back(struct run *u, const struct stage *s,
     const struct run_spot *at)
@@ -113,6 +136,7 @@ stage_back(struct run *u, const struct branch *in, const struct product *p,
     struct stage *s = stage_matrices(u, in, p, n, low_products_back, name);
 
     s->part = multiply_tile_back;
+    s->whole = multiply_whole_back;
     for (size_t i = 0; i < n; i++)
         sum_matrix(u, p[i].k, p[i].y, p[i].ldy, p[i].x);
     for (size_t i = 0; i < n; i += sum_of(p + i, n - i))

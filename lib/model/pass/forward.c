@@ -193,7 +193,7 @@ fwd_block_part(struct fwd *f, size_t i, const struct rows *r, const float *x,
 {
     struct run u;
 
-    block_now(f, i);
+    block_now(f, i, 1 << PANELS_OUT);
     if (i + 1 < f->m->c.L)
         fetch_next(f->m, i + 1);
     run_init(&u, f, i, r, NULL);

@@ -45,6 +45,9 @@ struct fwd *fwd_new_blocks(const struct model *m, struct pool *pool, size_t B,
     size_t T);
 void fwd_free(struct fwd *f);
 size_t fwd_bytes(const struct fwd *f); /* memory it holds */
+/* Hold the panels of all blocks (panels.h), 2 bytes for each weight: no weight
+ * changes while f exists, which has run no pass yet. */
+void fwd_hold(struct fwd *f);
 
 /* A product with N columns and depth K, both above 0, is cut into parts.
  * part_cols: columns of a part.  part_count: the number of parts, none of which

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "model/config/family.h"
 #include "model/pass/forward.h"
+#include "model/pass/panels.h"
 
 enum { CHUNK = 32 }; /* rows of an elementwise part */
 
@@ -113,7 +114,8 @@ struct fwd {
     const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: no such
                         * vector */
     const float *norm; /* the final norm's weight in fp32, times logit_factor */
-    float **wide;      /* [threads] room for wide_n widened weights */
+    struct panels panels;
+    float **wide; /* [threads] room for wide_n widened weights */
     size_t wide_n;
     float **scratch; /* [threads] scratch of attention */
 };
@@ -129,8 +131,9 @@ struct fwd *fwd_make(const struct model *m, struct pool *pool, size_t B,
 /* Copy the vectors again, as training may have changed them; for the start of a
  * pass. */
 void fill_vectors(struct fwd *f);
-/* Get ready to run block i: fetch its weights and set its vectors in f->vec. */
-void block_now(struct fwd *f, size_t i);
+/* Get ready to run block i: fetch its weights, set its vectors in f->vec, and
+ * lay out its matrices (panels_fill). */
+void block_now(struct fwd *f, size_t i, unsigned ways);
 
 int row_live(const struct rows *r, size_t b, size_t t);
 /* The number of rows of a tile of n up to its last token; 0: all are

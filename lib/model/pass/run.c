@@ -42,8 +42,10 @@ whole_tile(void *ctx, size_t tile, size_t worker)
 
         for (at.part = 0; s->low != NULL && at.part < s->n; at.part++)
             s->low(u, s, &at);
-        for (at.part = 0; at.part < s->parts; at.part++)
-            s->part(u, s, &at);
+        at.part = 0;
+        if (s->whole == NULL || !s->whole(u, s, &at))
+            for (; at.part < s->parts; at.part++)
+                s->part(u, s, &at);
         stage_done(s, t, (double)u->c.tile);
     }
 }
@@ -145,6 +147,54 @@ nt_parts(const struct weight *w)
     return w->rows > 0 ? part_count(w->rows, w->cols) : 0;
 }
 
+/* Set columns n0..n0+n-1 of the results to zero in the tile's rows past its
+ * last token. */
+static void
+clear_padding(const struct run *u, const struct product *p,
+    const struct run_spot *at, size_t n0, size_t n)
+{
+    const size_t row = at->b * u->c.Tp + at->t0;
+    const size_t live = tile_live(u->r, at->b, at->t0, u->c.tile);
+
+    for (size_t t = row + live; t < row + u->c.tile; t++)
+        memset(p->y + t * p->ldy + n0, 0, n * sizeof *p->y);
+}
+
+/* Compute the stage's products of one x for the rows of a tile, if all their
+ * matrices have panels: the rows are then rounded once for all products. */
+static int
+multiply_whole(struct run *u, const struct stage *s, const struct run_spot *at)
+{
+    const size_t row = at->b * u->c.Tp + at->t0;
+    const size_t live = tile_live(u->r, at->b, at->t0, u->c.tile);
+    const struct weight *w = u->b->w;
+    const size_t K = w[s->p->k].cols;
+    struct kern_packed to[PRODUCTS];
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->p[i].x != s->p->x ||
+            !panels_have(u->f, u->i, PANELS_OUT, s->p[i].k))
+            return 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct product *p = &s->p[i];
+
+        clear_padding(u, p, at, 0, w[p->k].rows);
+        to[i] = panels_factor(u->f, u->i, PANELS_OUT, p->k, 0, w[p->k].rows,
+            p->y + row * p->ldy, p->ldy);
+    }
+    if (live == 0)
+        return 1;
+    kern.gemm_packed(live, K, s->p->x + row * K, K, to, s->n, GEMM_SET);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct product *p = &s->p[i];
+
+        if (w[p->k].low != NULL)
+            low_up(w[p->k].low, low_rows(u, (size_t)p->k, row), low_width(u->b),
+                u->c.tile, 0, w[p->k].rows, p->y + row * p->ldy, p->ldy);
+    }
+    return 1;
+}
+
 /* Compute a part of the stage's products for the rows of a tile. */
 static void
 multiply_tile(struct run *u, const struct stage *s, const struct run_spot *at)
@@ -162,12 +212,19 @@ multiply_tile(struct run *u, const struct stage *s, const struct run_spot *at)
     nb = part_cols(w->rows, w->cols);
     n0 = part * nb;
     n = n0 + nb <= w->rows ? nb : w->rows - n0;
-    for (size_t t = row + live; t < row + u->c.tile; t++)
-        memset(p->y + t * p->ldy + n0, 0, n * sizeof *p->y);
+    clear_padding(u, p, at, n0, n);
     if (live == 0)
         return;
-    weight_product(w, n0, n, live, p->x + row * w->cols, u->f->wide[at->worker],
-        p->y + row * p->ldy + n0, p->ldy);
+    if (panels_have(u->f, u->i, PANELS_OUT, p->k)) {
+        const struct kern_packed to = panels_factor(u->f, u->i, PANELS_OUT,
+            p->k, n0, n, p->y + row * p->ldy + n0, p->ldy);
+
+        kern.gemm_packed(live, w->cols, p->x + row * w->cols, w->cols, &to, 1,
+            GEMM_SET);
+    } else {
+        weight_product(w, n0, n, live, p->x + row * w->cols,
+            u->f->wide[at->worker], p->y + row * p->ldy + n0, p->ldy);
+    }
     if (w->low != NULL)
         low_up(w->low, low_rows(u, (size_t)p->k, row), low_width(u->b),
             u->c.tile, n0, n, p->y + row * p->ldy + n0, p->ldy);
@@ -209,6 +266,7 @@ stage_products(struct run *u, const struct branch *in, const struct product *p,
     struct stage *s = stage_matrices(u, in, p, n, low_products, name);
 
     s->part = multiply_tile;
+    s->whole = multiply_whole;
     for (size_t i = 0; i < n; i++)
         s->parts += nt_parts(&u->b->w[p[i].k]);
     return s;

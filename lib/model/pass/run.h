@@ -129,6 +129,9 @@ struct stage {
     void (
         *part)(struct run *u, const struct stage *s, const struct run_spot *at);
     size_t parts;
+    /* NULL, or all parts of a tile at once, which may return 0: not done */
+    int (*whole)(struct run *u, const struct stage *s,
+        const struct run_spot *at);
     const char *name;
     size_t flop, floats, exps;
 };

@@ -159,11 +159,12 @@ fill_vectors(struct fwd *f)
 }
 
 void
-block_now(struct fwd *f, size_t i)
+block_now(struct fwd *f, size_t i, unsigned ways)
 {
     fetch_now(f->m, i);
     if (f->m->fetch != NULL)
         fill_block_vectors(f, i);
+    panels_fill(f, i, ways);
 }
 
 static void
@@ -262,8 +263,16 @@ fwd_make(const struct model *m, struct pool *pool, size_t B, size_t T,
     lay_fwd(f, &plan, parts);
     arena_init(&f->arena, plan.used);
     lay_fwd(f, &f->arena, parts);
+    if (parts & (FWD_HEAD | FWD_SLICES | FWD_TRAIN))
+        panels_init(f, parts & FWD_TRAIN ? PANELS_WAYS : 1, 0);
     fill_vectors(f);
     return f;
+}
+
+void
+fwd_hold(struct fwd *f)
+{
+    panels_init(f, 1, 1);
 }
 
 struct fwd *
@@ -286,6 +295,7 @@ fwd_free(struct fwd *f)
     free(f->context);
     free(f->context_at);
     rooms_free(f->room);
+    panels_release(f);
     arena_release(&f->arena);
     free(f);
 }
@@ -350,5 +360,5 @@ fwd_context(struct fwd *f, size_t rank, size_t n,
 size_t
 fwd_bytes(const struct fwd *f)
 {
-    return f->arena.cap + f->context_bytes;
+    return f->arena.cap + f->panels.arena.cap + f->context_bytes;
 }
