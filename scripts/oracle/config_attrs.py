@@ -43,6 +43,8 @@ def taken(cls, names):
                     and n.func.attr in ("get", "pop", "setdefault")
                     and getattr(n.func.value, "id", "") == "kwargs" and isinstance(n.args[0], ast.Constant)):
                 v = n.args[1] if len(n.args) > 1 else None
+                if isinstance(v, ast.Attribute) and v.attr == "default_theta":
+                    continue  # another name of rope_theta, which config_rope.c reads
                 # self.this = kwargs.pop("that", self.this): another name
                 found[n.args[0].value] = Other(v.attr) if isinstance(v, ast.Attribute) else v.value if isinstance(v, ast.Constant) else None
             if (isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.In) and isinstance(n.left, ast.Constant)

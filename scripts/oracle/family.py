@@ -7,7 +7,9 @@ bfloat16), OUTDIR/NAME.gguf where the family has one, and OUTDIR/NAME.safetensor
   losses F64 [4]: of TRAINED alone, in three steps of AdamW
   grad.X F32: gradient of the mean cross-entropy of the next token, over the
     positions whose next token is in the same piece; if the model's blocks keep
-    less than X, only the part kept, and no tensor if that is nothing
+    less than X, only the part kept, and no tensor if that is nothing.  Rows of a
+    query_key_value are in the order Q, K, V, not by head; matrices that are
+    stored as [in, out] are [out, in]
 Each piece is a forward pass of its own through transformers' eager code, in
 whose source every float32 is replaced by float64."""
 import copy
@@ -114,11 +116,19 @@ FAMILIES |= {
     'lfm2-sees': ('lfm2', 'Lfm2', dict(
         ODD, block_multiple_of=4, layer_types=['conv', 'full_attention'],
         num_hidden_layers=2)),
+    'gpt_neox': ('gpt_neox', 'GPTNeoX', dict(
+        ODD, hidden_size=48, rope_parameters=dict(
+            rope_type='default', rope_theta=1e4, partial_rotary_factor=0.5))),
+    'gpt_neox-serial': ('gpt_neox', 'GPTNeoX', dict(
+        ODD, hidden_size=24, num_attention_heads=3, use_parallel_residual=False,
+        attention_bias=False, tie_word_embeddings=True, hidden_act='gelu_new')),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
-TRAINED = ['apertus']
+TRAINED = ['apertus', 'gpt_neox']
+# what a family's configuration does not have
+LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim']}
 # the same with blocks that keep fewer key-value heads and channels, or none: zeros
 # in the places of the others, as a pruned model is written
 KEPT = dict(groups=[2, 1, 0, 2], mlp=[8, 5, 8, 0])
@@ -132,6 +142,9 @@ FAMILIES |= {
         CUT, sliding_window=5, query_pre_attn_scalar=4,
         layer_types=['sliding_attention', 'full_attention'] * 2)),
     'apertus-cut': ('apertus', 'Apertus', CUT),
+    # as many heads as groups
+    'gpt_neox-cut': ('gpt_neox', 'GPTNeoX', dict(CUT, num_attention_heads=2, rope_parameters=dict(
+        rope_type='default', rope_theta=1e4, partial_rotary_factor=0.4))),
 }
 
 
@@ -156,8 +169,8 @@ def double(module):
 
 def make(name):
     module, cls, more = FAMILIES[name]
-    cfg = getattr(transformers, cls + 'Config')(
-        **{**SIZE, **more}, attn_implementation='eager')
+    size = {k: v for k, v in {**SIZE, **more}.items() if k not in LACKS.get(module, ())}
+    cfg = getattr(transformers, cls + 'Config')(**size, attn_implementation='eager')
     m = getattr(double(module), cls.removesuffix('Text') + 'ForCausalLM')(cfg).double()
     # larger weights of a wide model make scores so large that float32 is off
     scale = 0.3 if cfg.hidden_size <= 48 else 2 / cfg.hidden_size ** 0.5 / 2
@@ -190,24 +203,26 @@ def act_fns(m):
 
 def kept(cfg, name, shape):
     """the part of a tensor of that shape that the block keeps, as a slice an axis"""
-    part = re.fullmatch(r'model\.layers\.(\d+)\.(.*?)(\.weight|\.bias)?', name)
+    part = re.fullmatch(r'\w+\.layers\.(\d+)\.(.*?)(\.weight|\.bias)?', name)
     whole = tuple(slice(n) for n in shape)
     if part is None:
         return whole
     i, what = int(part[1]), part[2]
     groups, mlp = KEPT['groups'][i], KEPT['mlp'][i]
     # Gemma's post_attention_layernorm normalises the output of attention
-    attention = 'self_attn' in what or what in (
+    attention = 'self_attn' in what or 'attention.' in what or what in (
         'input_layernorm', 'attention_layernorm') or (
         what == 'post_attention_layernorm' and 'gemma3' in cfg.model_type)
     if not (groups if attention else mlp):
         return tuple(slice(0) for n in shape)
-    heads = dict(q_proj=2, k_proj=1, v_proj=1, o_proj=2)    # of a group
     last = what.split('.')[-1]
-    n = groups * heads[last] * cfg.head_dim if last in heads else mlp
-    if last in ('o_proj', 'down_proj'):
-        return whole[0], slice(n)
-    return (slice(n), *whole[1:]) if last.endswith('_proj') else whole
+    heads = dict(q_proj=2, k_proj=1, v_proj=1, o_proj=2,    # of a group
+                 query_key_value=3, dense=1)
+    head_dim = getattr(cfg, 'head_dim', cfg.hidden_size // cfg.num_attention_heads)
+    n = groups * heads[last] * head_dim if last in heads else mlp
+    if last in ('o_proj', 'down_proj', 'dense', 'dense_4h_to_h'):
+        return (whole[0], slice(n)) if len(shape) == 2 else whole
+    return (slice(n), *whole[1:]) if last.endswith(('_proj', 'query_key_value', 'dense_h_to_4h')) else whole
 
 
 def write_special(o, cfg, p):
@@ -278,10 +293,12 @@ def write_gguf(path, cfg, m):
             'cohere': 'COMMAND_R', 'cohere2': 'COHERE2',
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
-            'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2'}
+            'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2',
+            'gpt_neox': 'GPTNEOX'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
-            cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings):
+            cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings) or (
+            cfg.model_type == 'gpt_neox' and not (cfg.attention_bias and cfg.hidden_act == 'gelu')):
         return
     arch = gguf.MODEL_ARCH[arch[cfg.model_type]]
     o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
@@ -291,6 +308,9 @@ def write_gguf(path, cfg, m):
     o.add_feed_forward_length(m.model.layers[0].feed_forward.w1.out_features
                               if cfg.model_type == 'lfm2' else cfg.intermediate_size)
     o.add_head_count(cfg.num_attention_heads)
+    if cfg.model_type == 'gpt_neox':
+        write_neox(o, cfg, m)
+        return
     o.add_head_count_kv([cfg.num_key_value_heads * (t != 'conv') for t in cfg.layer_types]
                         if cfg.model_type == 'lfm2' else cfg.num_key_value_heads)
     o.add_key_length(cfg.head_dim)
@@ -328,6 +348,38 @@ def write_gguf(path, cfg, m):
             x = x[:, 0]
         name = names.get_name(k, try_suffixes=('.weight', '.bias'))
         if x.ndim == 1 or 'conv1d' in name or 'shortconv.conv' in name:
+            o.add_tensor(name, x)
+        else:
+            o.add_tensor(name, gguf.quantize(x, gguf.GGMLQuantizationType.BF16),
+                         raw_dtype=gguf.GGMLQuantizationType.BF16)
+    o.write_header_to_file()
+    o.write_kv_data_to_file()
+    o.write_tensors_to_file()
+    o.close()
+
+
+def write_neox(o, cfg, m):
+    """what llama.cpp's converter writes of it after the first keys, and the tensors; it
+    puts the rows of each query_key_value in the order Q, K, V"""
+    p = cfg.rope_parameters
+    o.add_rope_dimension_count(int(
+        p['partial_rotary_factor'] * (cfg.hidden_size // cfg.num_attention_heads)))
+    o.add_parallel_residual(cfg.use_parallel_residual)
+    o.add_layer_norm_eps(cfg.layer_norm_eps)
+    o.add_bos_token_id(cfg.bos_token_id)
+    o.add_eos_token_id(cfg.eos_token_id)
+    if p['rope_theta'] != 1e4:                      # the converter leaves it out
+        o.add_rope_freq_base(p['rope_theta'])
+    write_special(o, cfg, p)
+    write_tensors(o, gguf.MODEL_ARCH.GPTNEOX, cfg, m)
+
+
+def write_tensors(o, arch, cfg, m):
+    names = gguf.get_tensor_name_map(arch, cfg.num_hidden_layers)
+    for k, p in m.named_parameters():
+        k, x = stored_name(cfg, k), straight(cfg, k, p.detach().float()).contiguous().numpy()
+        name = names.get_name(k, try_suffixes=('.weight', '.bias'))
+        if x.ndim == 1:
             o.add_tensor(name, x)
         else:
             o.add_tensor(name, gguf.quantize(x, gguf.GGMLQuantizationType.BF16),
@@ -382,9 +434,9 @@ def run(cfg, m):
     for b, lens in enumerate(ROWS):
         at = 0
         for k in lens:
-            if hasattr(m.model, 'rotary_emb'):
+            if hasattr(m.base_model, 'rotary_emb'):
                 # frequencies by length keep those of the longest text so far
-                m.model.rotary_emb = type(m.model.rotary_emb)(cfg)
+                m.base_model.rotary_emb = type(m.base_model.rotary_emb)(cfg)
             z = m(ids[b:b + 1, at:at + k]).logits[0]
             logits[b, at:at + k], first[b, at:at + k] = z.detach().float(), at
             ce = ce - torch.log_softmax(z[:-1], -1).gather(
@@ -409,6 +461,20 @@ def trained(cfg, m):
     return torch.stack([*path, run(cfg, m)[3]]).detach()
 
 
+def stored_name(cfg, name):
+    """the name that published files have"""
+    return name.replace('lm_head', 'embed_out') if cfg.model_type == 'gpt_neox' else name
+
+
+def straight(cfg, name, x):
+    """a tensor of a block with its rows in the order Q, K, V"""
+    if 'query_key_value' not in name:
+        return x
+    head = 3 * cfg.hidden_size // cfg.num_attention_heads
+    x = x.reshape(-1, 3, head // 3, *x.shape[1:])
+    return x.transpose(0, 1).reshape(-1, *x.shape[3:])
+
+
 def golden(out, name):
     cfg, m = make(name)
     ids, first, logits, ce = run(cfg, m)
@@ -421,8 +487,8 @@ def golden(out, name):
     for k, p in m.named_parameters():
         grad = p.grad[kept(cfg, k, p.shape)] if name.endswith('-cut') else p.grad
         if grad.numel() > 0:
-            tensors['grad.' + k] = grad.float().contiguous()
-        weights[k] = p.detach().bfloat16()
+            tensors['grad.' + stored_name(cfg, k)] = straight(cfg, k, grad).float().contiguous()
+        weights[stored_name(cfg, k)] = p.detach().bfloat16()
     for k, p in m.named_buffers():
         if 'act_fn' in k:                           # beta and eps, which stay
             weights[k] = p.bfloat16()

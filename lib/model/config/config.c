@@ -73,6 +73,10 @@ config_check(const struct config *c, struct err *e)
             "num_key_value_heads: %zu does not "
             "divide %zu heads",
             c->KV, c->H);
+    if (family_of(c)->even_heads && c->H * c->D != c->d)
+        return err_set(e, EX_INPUT,
+            "hidden_size: %zu is not %zu heads of %zu numbers", c->d, c->H,
+            c->D);
     if (c->H * c->D > DIM_MAX)
         return err_set(e, EX_INPUT,
             "head_dim: %zu heads of %zu are more "
@@ -187,6 +191,36 @@ read_layer_types(struct config_file *f, const json_t *j, struct err *e)
     return 0;
 }
 
+/* Does the family's MLP have GELU without a gate? */
+static int
+is_plain_gelu(const struct config *c)
+{
+    return block_tensor_name(c, W_GATE) == NULL &&
+        block_tensor_name(c, W_XIELU_P) == NULL;
+}
+
+/* Read which GELU a plain MLP has. */
+static int
+read_gelu(struct config *c, const json_t *j, struct err *e)
+{
+    static const char *const names[] = { "gelu", "gelu_new", "gelu_fast",
+        "gelu_pytorch_tanh" };
+    const char *name = js_text_of(j, "hidden_act");
+    size_t i = 0;
+
+    if (!is_plain_gelu(c))
+        return 0;
+    while (i < 4 && strcmp(name, names[i]) != 0)
+        i++;
+    if (i == 4)
+        return err_set(e, EX_INPUT,
+            "hidden_act: \"%.40s\" is not supported (gelu, gelu_new, "
+            "gelu_fast, gelu_pytorch_tanh)",
+            name);
+    c->exact_gelu = i == 0;
+    return 0;
+}
+
 /* Read the id, or the list of ids, that end a text. */
 static int
 read_eos(struct config *c, const json_t *j, struct err *e)
@@ -225,7 +259,7 @@ read_filled(struct config_file *f, const json_t *j, struct err *e)
     if (fields_from_json(&config_fields, f, j, "", e) < 0)
         return -1;
     fields_heads(&f->c);
-    return mla_from_json(f, e) < 0 || config_read_rope(f, j, e) < 0 ||
+    return read_gelu(&f->c, j, e) < 0 || mla_from_json(f, e) < 0 || config_read_rope(f, j, e) < 0 ||
             mla_check_rope(&f->c, j, e) < 0 || read_layer_types(f, j, e) < 0 ||
             experts_from_json(f, j, e) < 0 || delta_check(&f->c, e) < 0 ||
             short_from_json(f, e) < 0 || read_eos(&f->c, j, e) < 0
@@ -443,6 +477,12 @@ config_linear_name(const struct config *c)
                                : NULL;
 }
 
+int
+config_parallel(const struct config *c)
+{
+    return family_of(c)->parallel || c->parallel;
+}
+
 float
 config_logit_factor(const struct config *c)
 {
@@ -470,6 +510,8 @@ config_gguf_fixed(struct config *c)
         if (f->bit == FAMILY_SMOLLM3)
             config_set_rope(c, i, (i + 1) % 4 != 0);
     }
+    c->exact_gelu = f->bit == FAMILY_GPT_NEOX;
+    c->attn_bias = f->may_bias;
     if ((f->bit & GEMMA) != 0)
         c->attn_scalar = c->L == largest ? c->d / c->H : c->D;
 }
@@ -551,6 +593,12 @@ config_bias_json(const struct config *c)
 }
 
 json_t *
+config_gelu_json(const struct config *c)
+{
+    return json_string(c->exact_gelu ? "gelu" : "gelu_new");
+}
+
+json_t *
 config_layers_json(const struct config *c)
 {
     json_t *types = json_array();
@@ -598,7 +646,8 @@ config_to_json(const struct config *c, const struct block_shape *b)
 size_t
 config_params(const struct config *c, const struct block_shape *b)
 {
-    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d;
+    const size_t bias = family_has_outer(c, OUTER_NORM_BIAS) ? c->d : 0;
+    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d + bias;
 
     for (size_t i = 0; i < c->L; i++) {
         const struct block_shape is = b ? b[i] : config_whole_block(c, i);

@@ -18,9 +18,10 @@ static const struct config_attr {
     { "architectures", 0, "null" },
     { "attention_bias", ~(unsigned)(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3
         | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL |
-        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2),
-        "false" },
-    { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS, "true" },
+        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 |
+        FAMILY_GPT_NEOX), "false" },
+    { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX,
+        "true" },
     { "attention_dropout", ~(unsigned)(FAMILY_SEED_OSS | FAMILY_LFM2), "0.0" },
     { "attention_dropout", FAMILY_SEED_OSS, "0.1" },
     { "attention_multiplier", FAMILY_GRANITE, "1.0" },
@@ -31,7 +32,8 @@ static const struct config_attr {
     { "block_auto_adjust_ff_dim", FAMILY_LFM2, "true" },
     { "block_ffn_dim_multiplier", FAMILY_LFM2, "1.0" },
     { "block_multiple_of", FAMILY_LFM2, "256" },
-    { "bos_token_id", FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V3, "0" },
+    { "bos_token_id", FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_GPT_NEOX,
+        "0" },
     { "bos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
         FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "1" },
@@ -42,6 +44,7 @@ static const struct config_attr {
         | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
         FAMILY_GPT_OSS, "null" },
     { "chunk_size_feed_forward", 0, "0" },
+    { "classifier_dropout", FAMILY_GPT_NEOX, "0.1" },
     { "clip_qkv", FAMILY_OLMOE, "null" },
     { "conv_L_cache", FAMILY_LFM2, "3" },
     { "conv_bias", FAMILY_LFM2, "false" },
@@ -54,7 +57,8 @@ static const struct config_attr {
     { "eos_token_id", FAMILY_SMOLLM3, "128001" },
     { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
-        | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "2" },
+        | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX,
+        "2" },
     { "eos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "255001" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
     { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
@@ -74,22 +78,25 @@ static const struct config_attr {
     { "head_dim", ~(unsigned)(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 |
         FAMILY_GEMMA | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 |
         FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "null" },
+    { "hidden_act", FAMILY_GPT_NEOX, "\"gelu\"" },
     { "hidden_act", FAMILY_GEMMA, "\"gelu_pytorch_tanh\"" },
     { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_LFM2 | FAMILY_APERTUS), "\"silu\"" },
+        FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX), "\"silu\"" },
     { "hidden_act", FAMILY_APERTUS, "\"xielu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
         "\"gelu_pytorch_tanh\"" },
+    { "hidden_dropout", FAMILY_GPT_NEOX, "0.0" },
     { "hidden_size", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
         FAMILY_OLMOE, "2048" },
     { "hidden_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2304" },
     { "hidden_size", FAMILY_LFM2, "2560" },
     { "hidden_size", FAMILY_GPT_OSS, "2880" },
     { "hidden_size", FAMILY_GEMMA | FAMILY_PHI3, "3072" },
-    { "hidden_size", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
-        FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE |
-        FAMILY_COHERE2 | FAMILY_LFM2), "4096" },
+    { "hidden_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3
+        | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE | FAMILY_MINISTRAL3 |
+        FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
+        FAMILY_DEEPSEEK_V2 | FAMILY_APERTUS, "4096" },
+    { "hidden_size", FAMILY_GPT_NEOX, "6144" },
     { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
     { "hidden_size", FAMILY_COHERE | FAMILY_COHERE2, "8192" },
     { "id2label", 0, "null" },
@@ -103,7 +110,7 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_OLMOE, "2048" },
     { "intermediate_size", FAMILY_QWEN2 | FAMILY_QWEN3, "22016" },
     { "intermediate_size", FAMILY_COHERE | FAMILY_COHERE2, "22528" },
-    { "intermediate_size", FAMILY_GEMMA, "24576" },
+    { "intermediate_size", FAMILY_GEMMA | FAMILY_GPT_NEOX, "24576" },
     { "intermediate_size", FAMILY_SEED_OSS, "27648" },
     { "intermediate_size", FAMILY_GPT_OSS, "2880" },
     { "intermediate_size", FAMILY_QWEN2_MOE, "5632" },
@@ -111,14 +118,16 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_PHI3, "8192" },
     { "intermediate_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "9216" },
     { "is_causal", 0, "true" },
+    { "is_decoder", FAMILY_GPT_NEOX, "false" },
     { "is_encoder_decoder", 0, "false" },
     { "kv_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "512" },
     { "label2id", 0, "null" },
-    { "layer_norm_eps", FAMILY_COHERE | FAMILY_COHERE2, "1e-05" },
-    { "layer_types", ~(unsigned)(FAMILY_LLAMA | FAMILY_GEMMA | FAMILY_OLMO2 |
-        FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_SEED_OSS | FAMILY_MIXTRAL |
-        FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 |
-        FAMILY_DEEPSEEK_V3 | FAMILY_COHERE | FAMILY_APERTUS), "null" },
+    { "layer_norm_eps", FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX,
+        "1e-05" },
+    { "layer_types", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
+        FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
+        FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_5
+        | FAMILY_GPT_OSS | FAMILY_COHERE2 | FAMILY_LFM2, "null" },
     { "linear_conv_kernel_dim", FAMILY_QWEN3_5, "4" },
     { "linear_key_head_dim", FAMILY_QWEN3_5, "128" },
     { "linear_num_key_heads", FAMILY_QWEN3_5, "16" },
@@ -130,7 +139,7 @@ static const struct config_attr {
     { "max_position_embeddings", FAMILY_MISTRAL | FAMILY_GEMMA3 |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS, "131072" },
     { "max_position_embeddings", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
-        FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "2048" },
+        FAMILY_GRANITE | FAMILY_DEEPSEEK_V2 | FAMILY_GPT_NEOX, "2048" },
     { "max_position_embeddings", FAMILY_MINISTRAL3, "262144" },
     { "max_position_embeddings", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "32768" },
@@ -168,9 +177,9 @@ static const struct config_attr {
     { "num_attention_heads", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
         FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE |
         FAMILY_OLMOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 |
-        FAMILY_COHERE | FAMILY_COHERE2), "32" },
-    { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2,
-        "64" },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX), "32" },
+    { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2 |
+        FAMILY_GPT_NEOX, "64" },
     { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
     { "num_attention_heads", FAMILY_SEED_OSS, "80" },
     { "num_experts", FAMILY_QWEN3_MOE, "128" },
@@ -185,13 +194,14 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "24" },
     { "num_hidden_layers", FAMILY_GEMMA3 | FAMILY_GEMMA2, "26" },
     { "num_hidden_layers", FAMILY_GEMMA, "28" },
-    { "num_hidden_layers", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS |
-        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
-        FAMILY_DEEPSEEK_V3 | FAMILY_COHERE | FAMILY_COHERE2), "32" },
+    { "num_hidden_layers", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
+        FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE |
+        FAMILY_PHI3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
+        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "32" },
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
     { "num_hidden_layers", FAMILY_COHERE | FAMILY_COHERE2, "40" },
+    { "num_hidden_layers", FAMILY_GPT_NEOX, "44" },
     { "num_hidden_layers", FAMILY_DEEPSEEK_V3, "61" },
     { "num_hidden_layers", FAMILY_SEED_OSS, "64" },
     { "num_key_value_heads", FAMILY_DEEPSEEK_V3, "128" },
@@ -227,7 +237,7 @@ static const struct config_attr {
     { "pad_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
         FAMILY_QWEN3 | FAMILY_GRANITE | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS |
-        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "null" },
+        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3 | FAMILY_GPT_NEOX, "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
     { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "null"
@@ -252,8 +262,8 @@ static const struct config_attr {
         FAMILY_APERTUS, "1e-05" },
     { "rms_norm_eps", ~(unsigned)(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
-        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS), "1e-06"
-        },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS |
+        FAMILY_GPT_NEOX), "1e-06" },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
     { "rope_parameters", ~(unsigned)(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS |
@@ -281,6 +291,7 @@ static const struct config_attr {
     { "rope_theta", FAMILY_GPT_OSS, "150000.0" },
     { "rope_theta", FAMILY_SMOLLM3, "2000000.0" },
     { "rope_theta", FAMILY_OLMO3 | FAMILY_COHERE, "500000.0" },
+    { "rotary_pct", FAMILY_GPT_NEOX, "0.25" },
     { "routed_scaling_factor", FAMILY_DEEPSEEK_V2, "1.0" },
     { "routed_scaling_factor", FAMILY_DEEPSEEK_V3, "2.5" },
     { "router_aux_loss_coef", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
@@ -312,6 +323,7 @@ static const struct config_attr {
     { "use_bidirectional_attention", FAMILY_GEMMA3, "false" },
     { "use_bidirectional_attention", FAMILY_GEMMA2 | FAMILY_GEMMA, "null" },
     { "use_cache", 0, "true" },
+    { "use_parallel_residual", FAMILY_GPT_NEOX, "true" },
     { "use_qk_norm", FAMILY_COHERE, "false" },
     { "use_sliding_window", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "false" },
@@ -332,6 +344,7 @@ static const struct config_attr {
         FAMILY_MINISTRAL | FAMILY_MIXTRAL, "32000" },
     { "vocab_size", FAMILY_PHI3, "32064" },
     { "vocab_size", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50304" },
+    { "vocab_size", FAMILY_GPT_NEOX, "50432" },
     { "vocab_size", FAMILY_LFM2, "65536" },
 };
 

@@ -34,7 +34,7 @@ static const char *const idle[] = {
     "_attn_implementation", "attn_implementation", "experts_implementation",
     "_attn_implementation_autoset", "_flash_attn_2_enabled",
     "attention_dropout", "hidden_dropout", "embd_pdrop", "resid_pdrop",
-    "embedding_dropout", "residual_dropout", "use_cache",
+    "embedding_dropout", "residual_dropout", "classifier_dropout", "use_cache",
     "cache_implementation", "output_attentions", "output_hidden_states",
     "return_dict", "torchscript", "use_bfloat16", "tf_legacy_loss",
     "problem_type", "id2label", "label2id", "num_labels", "finetuning_task",

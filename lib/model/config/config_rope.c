@@ -203,7 +203,8 @@ read_rotary(struct config *c, const json_t *j, struct err *e)
 {
     double part = 1;
 
-    if (js_real(j, "partial_rotary_factor", 0.01, 1, &part, e) < 0 ||
+    if (js_real(j, "rotary_pct", 0.01, 1, &part, e) < 0 ||
+        js_real(j, "partial_rotary_factor", 0.01, 1, &part, e) < 0 ||
         js_real(j, "rope_scaling.partial_rotary_factor", 0.01, 1, &part, e) <
             0 ||
         js_real(j, "rope_parameters.partial_rotary_factor", 0.01, 1, &part, e) <
@@ -269,7 +270,8 @@ config_read_rope(struct config_file *file, const json_t *j, struct err *e)
 
     c->theta = config_missing("rope_theta", f->bit);
     config_rope_scale(c);
-    if (read_base(j, "rope_theta", at, &c->theta, e) < 0 ||
+    if (read_base(j, f->bit == FAMILY_GPT_NEOX ? "rotary_emb_base" : "rope_theta",
+            at, &c->theta, e) < 0 ||
         (f->local_rope && read_local(file, j, e) < 0) ||
         read_rotary(c, j, e) < 0 ||
         (f->bit == FAMILY_SMOLLM3 && read_no_rope(file, j, e) < 0))
@@ -297,7 +299,8 @@ kind_json(const struct config *c)
 static json_t *
 turned_json(const struct config *c)
 {
-    return c->rotary > 0 || family_of(c)->bit == FAMILY_QWEN3_5
+    return c->rotary > 0 ||
+            (family_of(c)->bit & (FAMILY_QWEN3_5 | FAMILY_GPT_NEOX)) != 0
         ? rope_part_json(c)
         : NULL;
 }

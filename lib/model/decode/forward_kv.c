@@ -394,7 +394,7 @@ run_tile(struct kvcache *k)
         float *to = r->state != NULL ? r->state : r->last;
 
         if (to != NULL)
-            stream_norm(k->f, to, k->x + t * d, k->f->norm);
+            stream_norm(k->f, to, k->x + t * d, k->f->norm, k->f->norm_bias);
         if (r->last != NULL && to != r->last)
             memcpy(r->last, to, d * sizeof *to);
     }

@@ -47,6 +47,10 @@ unsaid_key(const struct config *c)
     if (config_has_mla(c) && mla_unsaid(c) != NULL)
         return mla_unsaid(c);
     config_gguf_fixed(&same);
+    if (same.exact_gelu != c->exact_gelu)
+        return c->exact_gelu ? "hidden_act: gelu" : "hidden_act: gelu_new";
+    if (same.attn_bias != c->attn_bias)
+        return "attention_bias: false";
     if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
         return f->bit == FAMILY_COHERE2 ? "layer_types: not every 4th is full"
                                         : "no_rope_layers";

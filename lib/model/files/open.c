@@ -9,6 +9,7 @@
 #include "model/files/f8.h"
 #include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
+#include "model/files/arranged.h"
 #include "model/files/experts_joined.h"
 #include "model/config/mla_config.h"
 #include "model/files/open_gguf.h"
@@ -43,10 +44,9 @@ weight_flatten(struct weight *w)
 
 /* ---- safetensors files of a directory ---- */
 
-/* The beginnings of tensors' names: in a model of text, and (two versions) in a
- * model that sees images. */
-static const char text_alone[] = "model.";
-static const char *const prefixes[] = { text_alone, "language_model.model.",
+/* The beginnings of tensors' names in a model that sees images, in two
+ * versions. */
+static const char *const prefixes[] = { "language_model.model.",
     "model.language_model." };
 
 static int
@@ -252,7 +252,7 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
 }
 
 /* Check the padding of a stored tensor: the last rows of a matrix, the end of a
- * vector.  In W_V, W_BV, gate and up it must be zero, so that padded heads and
+ * vector.  In W_V, W_BV, gate, up and W_BUP it must be zero, so that padded heads and
  * channels add nothing: other loaders, which do not know of the padding, would
  * else run another model. */
 static int
@@ -264,7 +264,7 @@ check_padding(struct model *m, const struct block *b, int t,
     const size_t size = bias ? whole->stride / whole->cols : whole->stride;
     const size_t end = (bias ? whole->cols : whole->rows) * size;
 
-    if (t != W_V && t != W_BV && t != W_GATE && t != W_UP)
+    if (t != W_V && t != W_BV && t != W_GATE && t != W_UP && t != W_BUP)
         return 0;
     for (size_t k = (bias ? w->cols : w->rows) * size; k < end; k++)
         if (whole->data[k] != 0)
@@ -273,6 +273,41 @@ check_padding(struct model *m, const struct block *b, int t,
                 m->path, (size_t)(b - m->block), att ? b->groups : b->mlp,
                 att ? "key-value heads by retort.groups"
                     : "MLP channels by retort.mlp");
+    return 0;
+}
+
+/* The part after its first dot of a name that begins with "model." or another
+ * such name. */
+static const char *
+after_dot(const char *name)
+{
+    return strchr(name, '.') + 1;
+}
+
+/* Set name [size] to what the names of block i's tensors begin with.  Returns
+ * its length. */
+static int
+block_name(const struct model *m, const struct model_source *s, size_t i,
+    char *name, size_t size)
+{
+    return snprintf(name, size, "%s%s%zu.", s->prefix,
+        after_dot(family_blocks(&m->c)), i);
+}
+
+/* Make w tensor t of a block, from the stored tensor in another arrangement
+ * that has it. */
+static int
+take_arranged(struct model *m, struct model_source *s, int t,
+    const struct block_shape *shape, const char *name, struct weight *w,
+    struct err *e)
+{
+    const struct weight from = *w;
+    void *made = arranged_take(&m->c, t, shape, &from, w, e);
+
+    if (made == NULL)
+        return err_prefix(e, "%s: tensor %s", m->path, name);
+    keep_made(s, made);
+    model_forget(m, &from);
     return 0;
 }
 
@@ -285,10 +320,10 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
     const struct stored_rows from = renamed_stored(s->as, &m->c, t);
     size_t rows, cols, all = 0, before = 0;
     char name[120];
-    int r = snprintf(name, sizeof name, "%slayers.%zu.", s->prefix, i);
+    int r = block_name(m, s, i, name, sizeof name);
 
     for (int k = from.first; k < from.first + from.n; k++) {
-        block_dims(&m->c, k, shape, &rows, &cols);
+        block_stored_dims(&m->c, k, shape, &rows, &cols);
         before = k == t ? all : before;
         all += rows;
     }
@@ -301,11 +336,16 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
         weight_flatten(w);
         return r;
     }
-    r = point_tensor(m, s, name,
-        block_is_xielu(t)        ? 0
-            : block_is_vector(t) ? 1
-                                 : 2,
-        all, cols, w, e);
+    r = block_is_vector(t)
+        ? point_tensor(m, s, name, !block_is_xielu(t), 1, all, w, e)
+        : point_tensor(m, s, name, 2, all, cols, w, e);
+    if (r > 0 && arranged_is(&m->c, t))
+        return err_set(e, EX_INPUT,
+            "%s: tensor %s is stored compressed, which is not supported for a "
+            "%s",
+            m->path, name, m->c.arch);
+    if (r == 0 && arranged_is(&m->c, t))
+        return take_arranged(m, s, t, shape, name, w, e);
     if (r < 0 || from.n == 1)
         return r;
     block_dims(&m->c, t, shape, &w->rows, &cols);
@@ -335,7 +375,7 @@ point_experts(struct model *m, struct model_source *s, size_t i, int t,
     for (size_t k = 0; k < E; k++) {
         const enum dtype was = w->dtype;
 
-        r = snprintf(name, sizeof name, "%slayers.%zu.", s->prefix, i);
+        r = block_name(m, s, i, name, sizeof name);
         experts_name(&m->c, shape, t, k, name + r, sizeof name - (size_t)r);
         if ((r = point_tensor(m, s, name, 2, rows / E, cols, w, e)) < 0)
             return -1;
@@ -402,11 +442,12 @@ make_joined(struct model *m, struct model_source *s, size_t i, int t,
     const int bias = block_is_bias(t);
     size_t rows, cols, file = SIZE_MAX;
     char name[120];
+    int n;
     void *made;
 
     block_dims(&m->c, t, shape, &rows, &cols);
-    snprintf(name, sizeof name, "%slayers.%zu.%s", s->prefix, i,
-        joined_name(t));
+    n = block_name(m, s, i, name, sizeof name);
+    snprintf(name + n, sizeof name - (size_t)n, "%s", joined_name(t));
     made = split_joined(s, name, sizeof name, t,
         (const size_t[]){ shape->experts, bias ? 1 : cols,
             bias ? cols : rows / shape->experts },
@@ -473,7 +514,8 @@ is_for_images(const struct model_source *s, const char *name)
     static const char *const parts[] = { "vision_tower.",
         "multi_modal_projector.", "model.vision_tower.",
         "model.multi_modal_projector.", "model.visual.", "visual." };
-    const int sees = s->prefix != text_alone || (s->as != NULL && s->as->sees);
+    const int sees =
+        strstr(s->prefix, "language_model") != NULL || (s->as != NULL && s->as->sees);
     size_t i = sizeof parts / sizeof *parts;
 
     while (sees && i > 0 && strncmp(name, parts[i - 1], strlen(parts[i - 1])))
@@ -493,16 +535,17 @@ is_of_next(const struct model *m, const char *name)
             sscanf(name, "model.layers.%5zu.", &at) == 1 && at >= m->c.L);
 }
 
-/* Is the tensor a table that follows from the configuration, or (in a model
+/* Is the tensor a table that follows from the configuration (angles, masks), or (in a model
  * that is stored in FP8) a scale of activations, which are not quantised? */
 static int
 is_idle_tensor(const struct model *m, const char *name)
 {
     static const char *const ends[] = { ".rotary_emb.inv_freq",
-        ".activation_scale", ".input_scale", ".k_scale", ".v_scale" };
+        ".attention.bias", ".attention.masked_bias", ".activation_scale",
+        ".input_scale", ".k_scale", ".v_scale" };
     const size_t n = strlen(name);
 
-    for (size_t i = 0; i < (model_is_f8(m) ? 5 : 1); i++) {
+    for (size_t i = 0; i < (model_is_f8(m) ? 7 : 3); i++) {
         const size_t end = strlen(ends[i]);
 
         if (n > end && strcmp(name + n - end, ends[i]) == 0)
@@ -578,10 +621,10 @@ done:
 }
 
 static const char *
-head_name(const struct model_source *s)
+head_name(const struct model *m, const struct model_source *s)
 {
-    return s->prefix == prefixes[1] ? "language_model.lm_head.weight"
-                                    : "lm_head.weight";
+    return s->prefix == prefixes[0] ? "language_model.lm_head.weight"
+                                    : family_outer_name(&m->c, OUTER_HEAD, 0);
 }
 
 /*
@@ -594,18 +637,18 @@ check_tied(struct model *m, struct model_source *s, struct err *e)
     struct weight head;
     size_t i = 0;
 
-    while (i < s->n && !st_find(&s->st[i], head_name(s)))
+    while (i < s->n && !st_find(&s->st[i], head_name(m, s)))
         i++;
     if (i == s->n)
         return 0;
-    if (point_tensor(m, s, head_name(s), 2, m->c.V, m->c.d, &head, e) < 0)
+    if (point_tensor(m, s, head_name(m, s), 2, m->c.V, m->c.d, &head, e) < 0)
         return -1;
     if (!weight_same(&head, &m->embed))
         return err_set(e, EX_INPUT,
-            "%s/%s: tensor lm_head.weight differs "
-            "from model.embed_tokens.weight, but config.json ties them "
+            "%s/%s: tensor %s differs from %s, but config.json ties them "
             "(tie_word_embeddings: true)",
-            m->path, s->file[i]);
+            m->path, s->file[i], head_name(m, s),
+            family_outer_name(&m->c, OUTER_EMBED, 0));
     model_forget(m, &head);
     model_forget(m, &m->embed);
     return 0;
@@ -621,20 +664,34 @@ has_config(const char *dir)
     return there;
 }
 
-/* Set s->prefix to the prefix with which a file has the embedding, or "model."
- * if none has it. */
-static void
-find_prefix(struct model_source *s)
+/* Does a file have the embedding with this prefix? */
+static int
+has_prefix(const struct model *m, const struct model_source *s,
+    const char *prefix)
 {
+    const char *embed = family_outer_name(&m->c, OUTER_EMBED, 0);
     char name[64];
+    size_t i = 0;
 
-    for (size_t k = 3; k-- > 0;) {
-        s->prefix = prefixes[k];
-        snprintf(name, sizeof name, "%sembed_tokens.weight", s->prefix);
-        for (size_t i = 0; i < s->n; i++)
-            if (st_find(&s->st[i], name))
-                return;
-    }
+    snprintf(name, sizeof name, "%s%s", prefix, after_dot(embed));
+    while (i < s->n && !st_find(&s->st[i], name))
+        i++;
+    return i < s->n;
+}
+
+/* Set s->prefix to the prefix of names in the files; if there is none, to that
+ * of the family. */
+static void
+find_prefix(const struct model *m, struct model_source *s)
+{
+    const char *blocks = family_blocks(&m->c);
+
+    snprintf(s->own_prefix, sizeof s->own_prefix, "%.*s",
+        (int)(after_dot(blocks) - blocks), blocks);
+    s->prefix = s->own_prefix;
+    for (size_t k = 0; k < 2; k++)
+        if (has_prefix(m, s, prefixes[k]))
+            s->prefix = prefixes[k];
 }
 
 static int
@@ -644,7 +701,7 @@ point_outer(struct model *m, struct model_source *s, enum outer_tensor k,
     const char *whole = family_outer_name(&m->c, k, 0);
     char name[64];
 
-    snprintf(name, sizeof name, "%s%s", s->prefix, strchr(whole, '.') + 1);
+    snprintf(name, sizeof name, "%s%s", s->prefix, after_dot(whole));
     return point_tensor(m, s, name, ndim, rows, m->c.d, w, e);
 }
 
@@ -659,7 +716,7 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
             m->path, m->path);
     if (read_hf_config(m, s, e) < 0 || add_files(m, s, e) < 0)
         return -1;
-    find_prefix(s);
+    find_prefix(m, s);
     if (point_outer(m, s, OUTER_EMBED, 2, c->V, &m->embed, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
@@ -667,11 +724,14 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
             return -1;
     if (point_outer(m, s, OUTER_NORM, 1, 1, &m->norm, e) < 0)
         return -1;
+    if (family_has_outer(c, OUTER_NORM_BIAS) &&
+        point_outer(m, s, OUTER_NORM_BIAS, 1, 1, &m->norm_bias, e) < 0)
+        return -1;
     m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;
     if (c->tied
             ? check_tied(m, s, e) < 0
-            : point_tensor(m, s, head_name(s), 2, c->V, c->d, &m->head, e) < 0)
+            : point_tensor(m, s, head_name(m, s), 2, c->V, c->d, &m->head, e) < 0)
         return -1;
     return check_used(m, s, e);
 }

@@ -16,6 +16,7 @@ struct model_source {
     unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
     size_t n;
     const char *prefix;       /* with which names of tensors begin */
+    char own_prefix[24];      /* that of the family, such as "model." */
     const struct renamed *as; /* config_renamed.h; or NULL */
     size_t f8[2]; /* rows and columns of a block with a scale (f8.h) */
     const unsigned char ***part; /* [nparts] lists of struct weight.part */

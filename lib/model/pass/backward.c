@@ -76,7 +76,7 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct kept_array all[KEPT] = {
         { &k->qkv, rows * w.qkv },
         { &k->att, rows * w.att },
-        { &k->x2, mixer && ffn && !family_of(c)->parallel ? tokens * c->d : 0 },
+        { &k->x2, mixer && ffn && !config_parallel(c) ? tokens * c->d : 0 },
         { &k->gate, rows * w.gate },
         { &k->up, rows * w.up },
         { &k->raw, rows * w.raw },
@@ -573,7 +573,8 @@ final_weight_task(void *ctx, size_t task, size_t worker)
 {
     const struct bwd_job *j = ctx;
     const struct config *c = &j->b->t->m.c;
-    const struct vec_grad v = { .g = j->b->t->group[c->L + 1].g,
+    const struct group *group = j->b->t->group + c->L;
+    struct vec_grad v = { .g = group[OUTER_NORM].g,
         .n = c->d,
         .heads = 1,
         .rstd = j->b->rstd,
@@ -587,6 +588,11 @@ final_weight_task(void *ctx, size_t task, size_t worker)
         .lddy = c->d };
 
     (void)worker;
+    vec_grad_add(&v, j->r, task);
+    if (j->b->f->norm_bias == NULL)
+        return;
+    v.g = group[OUTER_NORM_BIAS].g;
+    v.rstd = NULL;
     vec_grad_add(&v, j->r, task);
 }
 
@@ -646,7 +652,9 @@ bwd_backward(struct bwd *b, const struct rows *r,
         pool_run(pool, (r->B * r->T + CHUNK - 1) / CHUNK, final_task, &j);
         if (!b->g.frozen)
             pool_run(pool, cols, final_weight_task, &j);
-        complete(b, c->L + 1);
+        complete(b, c->L + OUTER_NORM);
+        if (family_has_outer(c, OUTER_NORM_BIAS))
+            complete(b, c->L + OUTER_NORM_BIAS);
     }
     for (size_t i = b->at.to; i-- > b->at.from;) {
         if (add != NULL)

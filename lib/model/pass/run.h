@@ -7,7 +7,8 @@
  * where `after` is a bias, a norm and a factor, if the family has them.  The
  * branches are joined in one of two ways.  In most families the x and the `to`
  * of the feed-forward are the mixer's y.  In a parallel block only its `to` is
- * that: its x and its norm are the mixer's.  A branch that is alone has to = x.
+ * that: its x is the mixer's, and in some families its norm is, too.  A branch
+ * that is alone has to = x.
  * What a branch computes between the norms is its part (struct part): a file
  * with one function for each direction.
  *
@@ -75,8 +76,10 @@ struct branch_grads {
 
 struct branch {
     const struct part *part; /* NULL: the block has no such branch */
-    int norm, bias, after;   /* vectors of the block (bias -1: none), which it
-                              * may not have */
+    int norm, norm_bias, bias, after; /* vectors of the block, which it may not
+                                       * have: the norm before the part and its
+                                       * bias, the part's bias, the norm after
+                                       * it */
     const float *x;          /* [B,T,d] residual stream that it reads */
     const float *to;         /* [B,T,d] stream that it adds to; mostly x */
     float *y;                /* [B,T,d] the sum; may be x or `to` */
@@ -178,7 +181,8 @@ struct run {
     const float *const *vec; /* [W_N] the block's vectors in fp32; NULL: it has
                               * no such vector */
     struct branch mixer, ffn;
-    int parallel;     /* 1: both branches read the norm of the same stream */
+    int parallel;     /* 1: both branches are there and read the same stream */
+    int one_norm;     /* 1: in a parallel block they read one norm of it */
     struct sight see; /* batches only */
     struct acts a;
     float *act;         /* [B,Tp,mlp]; may be a.gate */

@@ -154,8 +154,13 @@ fill_vectors(struct fwd *f)
     for (size_t i = 0; i < f->m->c.L && f->m->fetch == NULL; i++)
         fill_block_vectors(f, i);
     fill_vector(&f->m->norm, f->norm);
-    if (f->logit_factor != 1.0f)
-        kern.scale((float *)(uintptr_t)f->norm, f->logit_factor, f->m->c.d);
+    fill_vector(&f->m->norm_bias, f->norm_bias);
+    if (f->logit_factor == 1.0f)
+        return;
+    kern.scale((float *)(uintptr_t)f->norm, f->logit_factor, f->m->c.d);
+    if (f->norm_bias != NULL)
+        kern.scale((float *)(uintptr_t)f->norm_bias, f->logit_factor,
+            f->m->c.d);
 }
 
 void
@@ -184,6 +189,7 @@ alloc_vectors(struct fwd *f, struct arena *a)
             f->vec[i] = p;
     }
     f->norm = alloc_vector(&m->norm, f->logit_factor == 1.0f, a);
+    f->norm_bias = alloc_vector(&m->norm_bias, f->logit_factor == 1.0f, a);
 }
 
 float **
@@ -211,7 +217,7 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
 
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
-    if (f->family->parallel)
+    if (config_parallel(c))
         f->mid = arena_alloc(a, f->B * f->T * c->d, sizeof *f->mid);
     if (parts & FWD_ACTS) {
         f->a.qkv = arena_alloc(a, rows * w.qkv, sizeof(float));
