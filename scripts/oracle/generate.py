@@ -25,7 +25,7 @@ import st
 SEED = 17
 NAMES = ['gemma3', 'mistral', 'qwen2', 'qwen3']
 BY_LENGTH = ['olmo2', 'phi3']
-LATER = ['cohere', 'cohere2', 'apertus']
+LATER = ['cohere', 'cohere2', 'apertus', 'gpt_neox']
 NEW = 24
 
 

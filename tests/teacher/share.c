@@ -240,7 +240,7 @@ main(void)
 {
     static const char *const names[] = { "llama", "qwen2", "qwen3",
         "gemma3_text", "gemma2", "granite", "phi3", "ministral3", "cohere2",
-        "apertus" };
+        "apertus", "gpt_neox" };
     const char *why = kern_init();
 
     tap_scratch();

@@ -332,7 +332,7 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
     else
         experts_name(&m->c, shape, t, 0, name + r, sizeof name - (size_t)r);
     if (t == W_CONV) {
-        r = point_tensor(m, s, name, 3, cols / m->c.conv, m->c.conv, w, e);
+        r = point_tensor(m, s, name, 3, all / m->c.conv, m->c.conv, w, e);
         weight_flatten(w);
         return r;
     }
