@@ -122,6 +122,9 @@ FAMILIES |= {
     'gpt_neox-serial': ('gpt_neox', 'GPTNeoX', dict(
         ODD, hidden_size=24, num_attention_heads=3, use_parallel_residual=False,
         attention_bias=False, tie_word_embeddings=True, hidden_act='gelu_new')),
+    # config.json and tensors as transformers 4 published them
+    'gpt_neox-published': ('gpt_neox', 'GPTNeoX', dict(
+        ODD, hidden_size=24, num_attention_heads=3, num_hidden_layers=1)),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
@@ -287,7 +290,7 @@ def write_gguf(path, cfg, m):
     """the same model as llama.cpp's converter writes it, matrices in BF16.  None
     for mistral and ministral, whose GGUF is llama's: gguf_small.py writes those; nor for models
     whose blocks differ, which a GGUF cannot say"""
-    if path.endswith(('-cut.gguf', '-sees.gguf')):
+    if path.endswith(('-cut.gguf', '-sees.gguf', '-published.gguf')):
         return
     arch = {'qwen3_5_text': 'QWEN35', 'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
             'cohere': 'COMMAND_R', 'cohere2': 'COHERE2',
@@ -475,6 +478,24 @@ def straight(cfg, name, x):
     return x.transpose(0, 1).reshape(-1, *x.shape[3:])
 
 
+def published(path, cfg, weights):
+    """the keys of a config.json of transformers 4, and tensors of masks and angles"""
+    c = json.load(open(path))
+    rope = c.pop('rope_parameters')
+    c |= dict(rotary_emb_base=int(rope['rope_theta']), rotary_pct=rope['partial_rotary_factor'],
+              torch_dtype='float16')
+    keys = ('architectures bos_token_id eos_token_id hidden_act hidden_size initializer_range '
+            'intermediate_size layer_norm_eps max_position_embeddings model_type num_attention_heads '
+            'num_hidden_layers rotary_emb_base rotary_pct tie_word_embeddings torch_dtype use_cache '
+            'use_parallel_residual vocab_size').split()
+    json.dump({k: c[k] for k in keys}, open(path, 'w'), indent=2)
+    for i in range(cfg.num_hidden_layers):
+        at = f'gpt_neox.layers.{i}.attention.'
+        weights[at + 'bias'] = torch.ones(1, 1, 8, 8).tril().bool()
+        weights[at + 'masked_bias'] = torch.tensor(-1e9)
+        weights[at + 'rotary_emb.inv_freq'] = torch.ones(1)
+
+
 def golden(out, name):
     cfg, m = make(name)
     ids, first, logits, ce = run(cfg, m)
@@ -507,6 +528,8 @@ def golden(out, name):
     if name in ('mistral3', 'qwen3_5-sees', 'lfm2-sees'):
         within_vision(out, name, weights, meta)
         return
+    if name.endswith('-published'):
+        published(f'{out}/{name}/config.json', cfg, weights)
     st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))
     reads_back(out, name, m, ids, logits)
 

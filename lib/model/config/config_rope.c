@@ -217,7 +217,7 @@ read_rotary(struct config *c, const json_t *j, struct err *e)
     c->rotary = (size_t)((double)c->D * part);
     if (c->rotary == c->D)
         c->rotary = 0;
-    if (part < 1 && (c->rotary == 0 || c->rotary % 2 != 0))
+    if (part < 1 && c->D > 0 && (c->rotary == 0 || c->rotary % 2 != 0))
         return err_set(e, EX_INPUT,
             "partial_rotary_factor: %g of heads of %zu is no even number of "
             "dimensions",
