@@ -72,7 +72,9 @@ def read_by_model(cls):
 
 def default_rope(cls):
     """rope_parameters that the class sets if a file has none; None: as most classes do."""
-    p = cls(rope_theta=12345.0).rope_parameters
+    p = getattr(cls(rope_theta=12345.0), "rope_parameters", None)
+    if not p:
+        return None
     if any(isinstance(v, dict) for v in p.values()) or p["rope_type"] == "default":
         return None
     return {k: v for k, v in p.items() if v != 12345.0}

@@ -122,16 +122,24 @@ FAMILIES |= {
     'gpt_neox-serial': ('gpt_neox', 'GPTNeoX', dict(
         ODD, hidden_size=24, num_attention_heads=3, use_parallel_residual=False,
         attention_bias=False, tie_word_embeddings=True, hidden_act='gelu_new')),
+    # as many positions as the longest piece has tokens
+    'gpt2': ('gpt2', 'GPT2', dict(ODD, num_attention_heads=3, max_position_embeddings=20, n_inner=20)),
+    'gpt2-untied': ('gpt2', 'GPT2', dict(
+        ODD, num_attention_heads=4, max_position_embeddings=33, tie_word_embeddings=False,
+        activation_function='gelu')),
     # config.json and tensors as transformers 4 published them
+    'gpt2-published': ('gpt2', 'GPT2', dict(
+        ODD, num_attention_heads=2, max_position_embeddings=20, num_hidden_layers=1)),
     'gpt_neox-published': ('gpt_neox', 'GPTNeoX', dict(
         ODD, hidden_size=24, num_attention_heads=3, num_hidden_layers=1)),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
-TRAINED = ['apertus', 'gpt_neox']
+TRAINED = ['apertus', 'gpt_neox', 'gpt2']
 # what a family's configuration does not have
-LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim']}
+LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim'],
+         'gpt2': ['num_key_value_heads', 'head_dim', 'intermediate_size']}
 # the same with blocks that keep fewer key-value heads and channels, or none: zeros
 # in the places of the others, as a pruned model is written
 KEPT = dict(groups=[2, 1, 0, 2], mlp=[8, 5, 8, 0])
@@ -148,6 +156,8 @@ FAMILIES |= {
     # as many heads as groups
     'gpt_neox-cut': ('gpt_neox', 'GPTNeoX', dict(CUT, num_attention_heads=2, rope_parameters=dict(
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.4))),
+    'gpt2-cut': ('gpt2', 'GPT2', dict(
+        CUT, num_attention_heads=2, max_position_embeddings=24, n_inner=8)),
 }
 
 
@@ -174,7 +184,8 @@ def make(name):
     module, cls, more = FAMILIES[name]
     size = {k: v for k, v in {**SIZE, **more}.items() if k not in LACKS.get(module, ())}
     cfg = getattr(transformers, cls + 'Config')(**size, attn_implementation='eager')
-    m = getattr(double(module), cls.removesuffix('Text') + 'ForCausalLM')(cfg).double()
+    m = getattr(double(module), cls.removesuffix('Text') + (
+        'LMHeadModel' if module == 'gpt2' else 'ForCausalLM'))(cfg).double()
     # larger weights of a wide model make scores so large that float32 is off
     scale = 0.3 if cfg.hidden_size <= 48 else 2 / cfg.hidden_size ** 0.5 / 2
     gen = torch.Generator().manual_seed(SEED)
@@ -206,11 +217,13 @@ def act_fns(m):
 
 def kept(cfg, name, shape):
     """the part of a tensor of that shape that the block keeps, as a slice an axis"""
-    part = re.fullmatch(r'\w+\.layers\.(\d+)\.(.*?)(\.weight|\.bias)?', name)
+    part = re.fullmatch(r'\w+\.(layers|h)\.(\d+)\.(.*?)(\.weight|\.bias)?', name)
     whole = tuple(slice(n) for n in shape)
     if part is None:
         return whole
-    i, what = int(part[1]), part[2]
+    i, what = int(part[2]), part[3]
+    if part[1] == 'h':
+        return kept_gpt2(cfg, what, shape, KEPT['groups'][i], KEPT['mlp'][i])
     groups, mlp = KEPT['groups'][i], KEPT['mlp'][i]
     # Gemma's post_attention_layernorm normalises the output of attention
     attention = 'self_attn' in what or 'attention.' in what or what in (
@@ -226,6 +239,22 @@ def kept(cfg, name, shape):
     if last in ('o_proj', 'down_proj', 'dense', 'dense_4h_to_h'):
         return (whole[0], slice(n)) if len(shape) == 2 else whole
     return (slice(n), *whole[1:]) if last.endswith(('_proj', 'query_key_value', 'dense_h_to_4h')) else whole
+
+
+def kept_gpt2(cfg, what, shape, heads, mlp):
+    """the same of a block of GPT-2: each of Q, K and V has its first heads"""
+    attention = 'attn' in what or what == 'ln_1'
+    n = heads * cfg.hidden_size // cfg.num_attention_heads if attention else mlp
+    if n == 0:
+        return tuple(slice(0) for k in shape)
+    if what == 'attn.c_attn':
+        last = torch.cat([torch.arange(n) + k * cfg.hidden_size for k in range(3)])
+        return (slice(shape[0]), last) if len(shape) == 2 else (last,)
+    if what == 'mlp.c_fc':
+        return (slice(shape[0]), slice(n)) if len(shape) == 2 else (slice(n),)
+    if len(shape) == 2:                             # c_proj
+        return slice(n), slice(shape[1])
+    return (slice(shape[0]),)
 
 
 def write_special(o, cfg, p):
@@ -297,11 +326,12 @@ def write_gguf(path, cfg, m):
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
             'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2',
-            'gpt_neox': 'GPTNEOX'}
+            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
             cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings) or (
-            cfg.model_type == 'gpt_neox' and not (cfg.attention_bias and cfg.hidden_act == 'gelu')):
+            cfg.model_type == 'gpt_neox' and not (cfg.attention_bias and cfg.hidden_act == 'gelu')) or (
+            cfg.model_type == 'gpt2' and cfg.activation_function == 'gelu'):
         return
     arch = gguf.MODEL_ARCH[arch[cfg.model_type]]
     o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
@@ -309,10 +339,18 @@ def write_gguf(path, cfg, m):
     o.add_embedding_length(cfg.hidden_size)
     o.add_block_count(cfg.num_hidden_layers)
     o.add_feed_forward_length(m.model.layers[0].feed_forward.w1.out_features
-                              if cfg.model_type == 'lfm2' else cfg.intermediate_size)
+                              if cfg.model_type == 'lfm2' else
+                              cfg.n_inner or 4 * cfg.n_embd
+                              if cfg.model_type == 'gpt2' else cfg.intermediate_size)
     o.add_head_count(cfg.num_attention_heads)
     if cfg.model_type == 'gpt_neox':
         write_neox(o, cfg, m)
+        return
+    if cfg.model_type == 'gpt2':
+        o.add_layer_norm_eps(cfg.layer_norm_epsilon)
+        o.add_bos_token_id(cfg.bos_token_id)
+        o.add_eos_token_id(cfg.eos_token_id)
+        write_tensors(o, arch, cfg, m)
         return
     o.add_head_count_kv([cfg.num_key_value_heads * (t != 'conv') for t in cfg.layer_types]
                         if cfg.model_type == 'lfm2' else cfg.num_key_value_heads)
@@ -382,7 +420,7 @@ def write_tensors(o, arch, cfg, m):
     for k, p in m.named_parameters():
         k, x = stored_name(cfg, k), straight(cfg, k, p.detach().float()).contiguous().numpy()
         name = names.get_name(k, try_suffixes=('.weight', '.bias'))
-        if x.ndim == 1:
+        if x.ndim == 1 or 'wpe' in k:
             o.add_tensor(name, x)
         else:
             o.add_tensor(name, gguf.quantize(x, gguf.GGMLQuantizationType.BF16),
@@ -452,7 +490,7 @@ def trained(cfg, m):
     """the cross-entropy before each of three steps of AdamW, and after the last;
     blocks' matrices decay"""
     m, path = copy.deepcopy(m), []
-    block = [p for k, p in m.named_parameters() if '.layers.' in k and p.ndim == 2]
+    block = [p for k, p in m.named_parameters() if re.search(r'\.(layers|h)\.', k) and p.ndim == 2]
     rest = [p for p in m.parameters() if not any(p is x for x in block)]
     opt = torch.optim.AdamW([dict(params=block, weight_decay=0.1), dict(params=rest)],
                             lr=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0)
@@ -470,7 +508,9 @@ def stored_name(cfg, name):
 
 
 def straight(cfg, name, x):
-    """a tensor of a block with its rows in the order Q, K, V"""
+    """a tensor of a block as [out, in], with its rows in the order Q, K, V"""
+    if re.search(r'\.c_(attn|proj|fc)\.weight', name):
+        return x.T
     if 'query_key_value' not in name:
         return x
     head = 3 * cfg.hidden_size // cfg.num_attention_heads
@@ -481,6 +521,9 @@ def straight(cfg, name, x):
 def published(path, cfg, weights):
     """the keys of a config.json of transformers 4, and tensors of masks and angles"""
     c = json.load(open(path))
+    if cfg.model_type == 'gpt2':
+        published_gpt2(path, c, weights)
+        return
     rope = c.pop('rope_parameters')
     c |= dict(rotary_emb_base=int(rope['rope_theta']), rotary_pct=rope['partial_rotary_factor'],
               torch_dtype='float16')
@@ -494,6 +537,22 @@ def published(path, cfg, weights):
         weights[at + 'bias'] = torch.ones(1, 1, 8, 8).tril().bool()
         weights[at + 'masked_bias'] = torch.tensor(-1e9)
         weights[at + 'rotary_emb.inv_freq'] = torch.ones(1)
+
+
+def published_gpt2(path, c, weights):
+    """as openai-community/gpt2: names without transformer., masks in float"""
+    c['n_ctx'] = c['n_positions']
+    keys = ('activation_function architectures attn_pdrop bos_token_id embd_pdrop eos_token_id '
+            'initializer_range layer_norm_epsilon model_type n_ctx n_embd n_head n_layer n_positions '
+            'resid_pdrop summary_activation summary_first_dropout summary_proj_to_labels '
+            'summary_type summary_use_proj vocab_size').split()
+    c = {k: c[k] for k in keys} | dict(task_specific_params={
+        'text-generation': dict(do_sample=True, max_length=50)})
+    json.dump(c, open(path, 'w'), indent=2)
+    for k in list(weights):
+        weights[k.removeprefix('transformer.')] = weights.pop(k)
+    for i in range(c['n_layer']):
+        weights[f'h.{i}.attn.bias'] = torch.ones(1, 1, 20, 20).tril()
 
 
 def golden(out, name):

@@ -205,7 +205,9 @@ read_gelu(struct config *c, const json_t *j, struct err *e)
 {
     static const char *const names[] = { "gelu", "gelu_new", "gelu_fast",
         "gelu_pytorch_tanh" };
-    const char *name = js_text_of(j, "hidden_act");
+    const char *key = family_of(c)->bit == FAMILY_GPT2 ? "activation_function"
+                                                       : "hidden_act";
+    const char *name = js_text_of(j, key);
     size_t i = 0;
 
     if (!is_plain_gelu(c))
@@ -214,9 +216,9 @@ read_gelu(struct config *c, const json_t *j, struct err *e)
         i++;
     if (i == 4)
         return err_set(e, EX_INPUT,
-            "hidden_act: \"%.40s\" is not supported (gelu, gelu_new, "
-            "gelu_fast, gelu_pytorch_tanh)",
-            name);
+            "%s: \"%.40s\" is not supported (gelu, gelu_new, gelu_fast, "
+            "gelu_pytorch_tanh)",
+            key, name);
     c->exact_gelu = i == 0;
     return 0;
 }
@@ -509,6 +511,8 @@ config_gguf_fixed(struct config *c)
             config_set_local(c, i, (i + 1) % f->every != 0);
         if (f->bit == FAMILY_SMOLLM3)
             config_set_rope(c, i, (i + 1) % 4 != 0);
+        if (f->learned)
+            config_set_rope(c, i, 0);
     }
     c->exact_gelu = f->bit == FAMILY_GPT_NEOX;
     c->attn_bias = f->may_bias;
@@ -619,15 +623,22 @@ config_positions(const struct config *c)
     return (size_t)((double)c->max_pos * by);
 }
 
-void
-config_note_positions(const struct config *c, size_t T, const char *who)
+int
+config_check_positions(const struct config *c, size_t T, const char *who,
+    struct err *e)
 {
     const size_t positions = config_positions(c);
 
+    if (T > positions && family_of(c)->learned)
+        return err_set(e, EX_INPUT,
+            "%s: rows of %zu tokens, but it has learned %zu positions: make "
+            "rows of at most as many",
+            who, T, positions);
     if (positions > 0 && T > positions)
         note("%s: rows of %zu tokens, but it was made for %zu positions: texts "
              "that are longer may suffer",
             who, T, positions);
+    return 0;
 }
 
 json_t *
@@ -647,7 +658,8 @@ size_t
 config_params(const struct config *c, const struct block_shape *b)
 {
     const size_t bias = family_has_outer(c, OUTER_NORM_BIAS) ? c->d : 0;
-    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d + bias;
+    const size_t learned = family_of(c)->learned ? c->max_pos * c->d : 0;
+    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d + bias + learned;
 
     for (size_t i = 0; i < c->L; i++) {
         const struct block_shape is = b ? b[i] : config_whole_block(c, i);

@@ -190,9 +190,10 @@ json_t *config_eos_json(const struct config *c);
 /* The tokens of the longest text that the model is made for: max_pos, times the
  * factor of dynamic RoPE if c has it.  0: unknown. */
 size_t config_positions(const struct config *c);
-/* Print a note if rows of T tokens are longer than config_positions; the note
- * calls the model `who`. */
-void config_note_positions(const struct config *c, size_t T, const char *who);
+/* Are rows of T tokens longer than config_positions?  If positions are learned,
+ * -1 and *e; else print a note.  Both call the model `who`. */
+int config_check_positions(const struct config *c, size_t T, const char *who,
+    struct err *e);
 /* Make a config.json object that transformers 4 and 5, vLLM and llama.cpp's
  * converter can read: it has both rope_theta and rope_parameters.  b [L]: the
  * blocks' shapes; NULL: the model was not cut.  Shapes of cut blocks go to

@@ -14,21 +14,24 @@ static const struct config_attr {
     const char *value;
 } config_attrs[] = {
     { "_commit_hash", 0, "null" },
+    { "activation_function", FAMILY_GPT2, "\"gelu_new\"" },
     { "add_cross_attention", 0, "false" },
     { "architectures", 0, "null" },
     { "attention_bias", ~(unsigned)(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3
         | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL |
         FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 |
-        FAMILY_GPT_NEOX), "false" },
+        FAMILY_GPT_NEOX | FAMILY_GPT2), "false" },
     { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX,
         "true" },
-    { "attention_dropout", ~(unsigned)(FAMILY_SEED_OSS | FAMILY_LFM2), "0.0" },
+    { "attention_dropout", ~(unsigned)(FAMILY_SEED_OSS | FAMILY_LFM2 |
+        FAMILY_GPT2), "0.0" },
     { "attention_dropout", FAMILY_SEED_OSS, "0.1" },
     { "attention_multiplier", FAMILY_GRANITE, "1.0" },
     { "attention_out_bias", FAMILY_SEED_OSS, "false" },
     { "attn_implementation", 0, "null" },
     { "attn_logit_softcapping", FAMILY_GEMMA2, "50.0" },
     { "attn_logit_softcapping", FAMILY_GEMMA3, "null" },
+    { "attn_pdrop", FAMILY_GPT2, "0.1" },
     { "block_auto_adjust_ff_dim", FAMILY_LFM2, "true" },
     { "block_ffn_dim_multiplier", FAMILY_LFM2, "1.0" },
     { "block_multiple_of", FAMILY_LFM2, "256" },
@@ -40,6 +43,7 @@ static const struct config_attr {
     { "bos_token_id", FAMILY_SMOLLM3, "128000" },
     { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "2" },
     { "bos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "5" },
+    { "bos_token_id", FAMILY_GPT2, "50256" },
     { "bos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3
         | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
         FAMILY_GPT_OSS, "null" },
@@ -51,6 +55,7 @@ static const struct config_attr {
     { "decoder_sparse_step", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "1" },
     { "dtype", 0, "null" },
     { "embd_pdrop", FAMILY_PHI3, "0.0" },
+    { "embd_pdrop", FAMILY_GPT2, "0.1" },
     { "embedding_multiplier", FAMILY_GRANITE, "1.0" },
     { "eos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_DEEPSEEK_V3, "1" },
@@ -61,6 +66,7 @@ static const struct config_attr {
         "2" },
     { "eos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "255001" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
+    { "eos_token_id", FAMILY_GPT2, "50256" },
     { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
     { "eos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS, "null" },
@@ -77,11 +83,12 @@ static const struct config_attr {
     { "head_dim", FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3, "64" },
     { "head_dim", ~(unsigned)(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 |
         FAMILY_GEMMA | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 |
-        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "null" },
+        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2), "null" },
     { "hidden_act", FAMILY_GPT_NEOX, "\"gelu\"" },
     { "hidden_act", FAMILY_GEMMA, "\"gelu_pytorch_tanh\"" },
     { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX), "\"silu\"" },
+        FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX | FAMILY_GPT2),
+        "\"silu\"" },
     { "hidden_act", FAMILY_APERTUS, "\"xielu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
         "\"gelu_pytorch_tanh\"" },
@@ -124,6 +131,7 @@ static const struct config_attr {
     { "label2id", 0, "null" },
     { "layer_norm_eps", FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX,
         "1e-05" },
+    { "layer_norm_epsilon", FAMILY_GPT2, "1e-05" },
     { "layer_types", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
         FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
         FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_5
@@ -158,8 +166,13 @@ static const struct config_attr {
     { "moe_intermediate_size", FAMILY_QWEN2_MOE, "1408" },
     { "moe_intermediate_size", FAMILY_DEEPSEEK_V3, "2048" },
     { "moe_intermediate_size", FAMILY_QWEN3_MOE, "768" },
+    { "n_embd", FAMILY_GPT2, "768" },
     { "n_group", FAMILY_DEEPSEEK_V3, "8" },
     { "n_group", FAMILY_DEEPSEEK_V2, "null" },
+    { "n_head", FAMILY_GPT2, "12" },
+    { "n_inner", FAMILY_GPT2, "null" },
+    { "n_layer", FAMILY_GPT2, "12" },
+    { "n_positions", FAMILY_GPT2, "1024" },
     { "n_routed_experts", FAMILY_DEEPSEEK_V3, "256" },
     { "n_routed_experts", FAMILY_DEEPSEEK_V2, "64" },
     { "n_shared_experts", FAMILY_DEEPSEEK_V3, "1" },
@@ -177,7 +190,7 @@ static const struct config_attr {
     { "num_attention_heads", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
         FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE |
         FAMILY_OLMOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 |
-        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX), "32" },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX | FAMILY_GPT2), "32" },
     { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2 |
         FAMILY_GPT_NEOX, "64" },
     { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
@@ -234,10 +247,10 @@ static const struct config_attr {
     { "pad_token_id", FAMILY_SMOLLM3, "128004" },
     { "pad_token_id", FAMILY_APERTUS, "3" },
     { "pad_token_id", FAMILY_PHI3, "32000" },
-    { "pad_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
-        FAMILY_QWEN3 | FAMILY_GRANITE | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
-        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS |
-        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3 | FAMILY_GPT_NEOX, "null" },
+    { "pad_token_id", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 |
+        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE | FAMILY_COHERE |
+        FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS), "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
     { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "null"
@@ -253,7 +266,9 @@ static const struct config_attr {
     { "qk_rope_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "64" },
     { "qkv_bias", FAMILY_QWEN2_MOE, "true" },
     { "query_pre_attn_scalar", FAMILY_GEMMA3 | FAMILY_GEMMA2, "256" },
+    { "reorder_and_upcast_attn", FAMILY_GPT2, "false" },
     { "resid_pdrop", FAMILY_PHI3, "0.0" },
+    { "resid_pdrop", FAMILY_GPT2, "0.1" },
     { "residual_dropout", FAMILY_SEED_OSS, "0.1" },
     { "residual_multiplier", FAMILY_GRANITE, "1.0" },
     { "return_dict", 0, "true" },
@@ -263,7 +278,7 @@ static const struct config_attr {
     { "rms_norm_eps", ~(unsigned)(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
         FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS |
-        FAMILY_GPT_NEOX), "1e-06" },
+        FAMILY_GPT_NEOX | FAMILY_GPT2), "1e-06" },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
     { "rope_parameters", ~(unsigned)(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS |
@@ -298,6 +313,8 @@ static const struct config_attr {
         FAMILY_QWEN3_MOE | FAMILY_GPT_OSS, "0.001" },
     { "router_aux_loss_coef", FAMILY_OLMOE, "0.01" },
     { "router_jitter_noise", FAMILY_MIXTRAL, "0.0" },
+    { "scale_attn_by_inverse_layer_idx", FAMILY_GPT2, "false" },
+    { "scale_attn_weights", FAMILY_GPT2, "true" },
     { "shared_expert_intermediate_size", FAMILY_QWEN2_MOE, "5632" },
     { "sliding_window", FAMILY_GPT_OSS, "128" },
     { "sliding_window", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
@@ -307,14 +324,20 @@ static const struct config_attr {
         FAMILY_MIXTRAL | FAMILY_OLMOE, "null" },
     { "sliding_window_pattern", FAMILY_COHERE2, "4" },
     { "sliding_window_pattern", FAMILY_GEMMA3, "6" },
+    { "summary_activation", FAMILY_GPT2, "null" },
+    { "summary_first_dropout", FAMILY_GPT2, "0.1" },
+    { "summary_proj_to_labels", FAMILY_GPT2, "true" },
+    { "summary_type", FAMILY_GPT2, "\"cls_index\"" },
+    { "summary_use_proj", FAMILY_GPT2, "true" },
     { "swiglu_alpha", FAMILY_GPT_OSS, "1.702" },
     { "swiglu_limit", FAMILY_GPT_OSS, "7.0" },
     { "tie_encoder_decoder", 0, "false" },
     { "tie_word_embeddings", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
         FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 |
-        FAMILY_LFM2), "false" },
+        FAMILY_LFM2 | FAMILY_GPT2), "false" },
     { "tie_word_embeddings", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2, "true" },
+        FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 |
+        FAMILY_GPT2, "true" },
     { "topk_group", FAMILY_DEEPSEEK_V3, "4" },
     { "topk_group", FAMILY_DEEPSEEK_V2, "null" },
     { "topk_method", FAMILY_DEEPSEEK_V2, "\"greedy\"" },
@@ -343,6 +366,7 @@ static const struct config_attr {
     { "vocab_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL, "32000" },
     { "vocab_size", FAMILY_PHI3, "32064" },
+    { "vocab_size", FAMILY_GPT2, "50257" },
     { "vocab_size", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50304" },
     { "vocab_size", FAMILY_GPT_NEOX, "50432" },
     { "vocab_size", FAMILY_LFM2, "65536" },
@@ -355,8 +379,12 @@ static const struct config_alias {
     int wins;
 } config_aliases[] = {
     { "block_ff_dim", "intermediate_size", FAMILY_LFM2, 1 },
+    { "hidden_size", "n_embd", FAMILY_GPT2, 0 },
+    { "max_position_embeddings", "n_positions", FAMILY_GPT2, 0 },
+    { "num_attention_heads", "n_head", FAMILY_GPT2, 0 },
     { "num_experts", "n_routed_experts", FAMILY_DEEPSEEK_V2, 0 },
     { "num_experts", "num_local_experts", FAMILY_MIXTRAL | FAMILY_GPT_OSS, 0 },
+    { "num_hidden_layers", "n_layer", FAMILY_GPT2, 0 },
     { "num_local_experts", "n_routed_experts", FAMILY_DEEPSEEK_V3, 0 },
     { "num_local_experts", "num_experts", FAMILY_QWEN3_MOE | FAMILY_OLMOE, 0 },
     { "num_nextn_predict_layers", "num_mtp_layers", FAMILY_DEEPSEEK_V3, 0 },

@@ -19,7 +19,7 @@ enum {
     MIXTURES =
         FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK,
     COHERES = FAMILY_COHERE | FAMILY_COHERE2,
-    LAYER_NORMS = COHERES | FAMILY_GPT_NEOX,
+    EVEN_HEADS = FAMILY_GPT_NEOX | FAMILY_GPT2,
     /* by WINDOW_EVERY */
     WINDOWED = GEMMA | FAMILY_OLMO3 | FAMILY_GPT_OSS | FAMILY_COHERE2,
     /* RoPE turns a part of a head */
@@ -157,7 +157,8 @@ void config_file_of(struct config_file *f, const struct config *c);
  * type or is out of range. */
 int fields_from_json(const struct field_table *t, struct config_file *f,
     const json_t *j, const char *at, struct err *e);
-/* Set KV and D to their usual values if the file lacked them (they are 0). */
+/* Set KV and D, and in a gpt2 mlp, to their usual values if the file lacked them
+ * (they are 0). */
 void fields_heads(struct config *c);
 /* Make an object of the keys of t. */
 json_t *fields_to_json(const struct field_table *t,

@@ -34,6 +34,8 @@ static const char *const idle[] = {
     "_attn_implementation", "attn_implementation", "experts_implementation",
     "_attn_implementation_autoset", "_flash_attn_2_enabled",
     "attention_dropout", "hidden_dropout", "embd_pdrop", "resid_pdrop",
+    "attn_pdrop", "summary_type", "summary_use_proj", "summary_activation",
+    "summary_proj_to_labels", "summary_first_dropout",
     "embedding_dropout", "residual_dropout", "classifier_dropout", "use_cache",
     "cache_implementation", "output_attentions", "output_hidden_states",
     "return_dict", "torchscript", "use_bfloat16", "tf_legacy_loss",

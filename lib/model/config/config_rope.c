@@ -268,8 +268,12 @@ config_read_rope(struct config_file *file, const json_t *j, struct err *e)
     const int new = js_get(j, at) != NULL, old = js_get(j, "rope_scaling") != 0;
     struct config_file o;
 
-    c->theta = config_missing("rope_theta", f->bit);
+    c->theta = f->learned ? 10000 : config_missing("rope_theta", f->bit);
     config_rope_scale(c);
+    for (size_t i = 0; f->learned && i < c->L; i++)
+        config_set_rope(c, i, 0);
+    if (f->learned)
+        return 0;
     if (read_base(j, f->bit == FAMILY_GPT_NEOX ? "rotary_emb_base" : "rope_theta",
             at, &c->theta, e) < 0 ||
         (f->local_rope && read_local(file, j, e) < 0) ||

@@ -67,6 +67,18 @@ static const struct tensor_name neox_names[] = {
     { W_N + OUTER_NORM_BIAS, "gpt_neox.final_layer_norm.bias", NULL },
     { W_N + OUTER_HEAD, "embed_out.weight", NULL }, { -1, NULL, NULL }
 };
+static const struct tensor_name gpt2_names[] = {
+    { W_NORM1, "ln_1.weight", NULL }, { W_BNORM1, "ln_1.bias", NULL },
+    { W_O, "attn.c_proj.weight", NULL }, { W_BO, "attn.c_proj.bias", NULL },
+    { W_NORM2, "ln_2.weight", NULL }, { W_BNORM2, "ln_2.bias", NULL },
+    { W_UP, "mlp.c_fc.weight", NULL }, { W_BUP, "mlp.c_fc.bias", NULL },
+    { W_DOWN, "mlp.c_proj.weight", NULL }, { W_BDOWN, "mlp.c_proj.bias", NULL },
+    { W_N + OUTER_EMBED, "transformer.wte.weight", NULL },
+    { W_N + OUTER_NORM, "transformer.ln_f.weight", NULL },
+    { W_N + OUTER_NORM_BIAS, "transformer.ln_f.bias", NULL },
+    { W_N + OUTER_POSITIONS, "transformer.wpe.weight", NULL },
+    { -1, NULL, NULL }
+};
 
 static const struct stored_rows phi3_fused[] = {
     { "self_attn.qkv_proj.weight", "attn_qkv.weight", W_Q, 3 },
@@ -77,6 +89,10 @@ static const struct stored_rows neox_fused[] = {
     { "attention.query_key_value.weight", "attn_qkv.weight", W_Q, 3 },
     { "attention.query_key_value.bias", "attn_qkv.bias", W_BQ, 3 },
     { NULL, NULL, 0, 0 }
+};
+static const struct stored_rows gpt2_fused[] = {
+    { "attn.c_attn.weight", "attn_qkv.weight", W_Q, 3 },
+    { "attn.c_attn.bias", "attn_qkv.bias", W_BQ, 3 }, { NULL, NULL, 0, 0 }
 };
 
 static const struct family families[] = {
@@ -259,6 +275,7 @@ static const struct family families[] = {
     { .type = "apertus",
         .class = "ApertusForCausalLM",
         .gguf = "apertus",
+        .gguf_head = 1,
         .bit = FAMILY_APERTUS,
         .more = QK_NORMS | XIELU,
         .less = W_BIT(W_GATE),
@@ -266,6 +283,7 @@ static const struct family families[] = {
     { .type = "gpt_neox",
         .class = "GPTNeoXForCausalLM",
         .gguf = "gptneox",
+        .gguf_head = 1,
         .bit = FAMILY_GPT_NEOX,
         .more = BIASES | W_BIT(W_BO) | NORM_BIASES | PLAIN_BIASES,
         .less = W_BIT(W_GATE),
@@ -276,6 +294,19 @@ static const struct family families[] = {
         .even_heads = 1,
         .may_bias = 1,
         .names = neox_names },
+    { .type = "gpt2",
+        .class = "GPT2LMHeadModel",
+        .gguf = "gpt2",
+        .bit = FAMILY_GPT2,
+        .more = BIASES | W_BIT(W_BO) | NORM_BIASES | PLAIN_BIASES,
+        .less = W_BIT(W_GATE),
+        .fused = gpt2_fused,
+        .turned = 1,
+        .learned = 1,
+        .blocks = "transformer.h.",
+        .layer_norm = 1,
+        .even_heads = 1,
+        .names = gpt2_names },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -411,6 +442,8 @@ static const struct tensor_name outer_names[OUTER_N] = {
     [OUTER_HEAD] = { W_N + OUTER_HEAD, "lm_head.weight", "output.weight" },
     [OUTER_NORM_BIAS] = { W_N + OUTER_NORM_BIAS, "model.norm.bias",
         "output_norm.bias" },
+    [OUTER_POSITIONS] = { W_N + OUTER_POSITIONS,
+        "model.embed_positions.weight", "position_embd.weight" },
 };
 
 const struct family *
@@ -567,7 +600,8 @@ family_has_outer(const struct config *c, enum outer_tensor k)
     return k == OUTER_HEAD ? !c->tied
         : k == OUTER_NORM_BIAS
         ? (family_of(c)->more & W_BIT(W_BNORM1)) != 0
-        : 1;
+        : k == OUTER_POSITIONS ? family_of(c)->learned
+                               : 1;
 }
 
 float

@@ -38,7 +38,8 @@ enum {
     FAMILY_APERTUS = 1 << 25,
     FAMILY_COHERE = 1 << 26,
     FAMILY_COHERE2 = 1 << 27,
-    FAMILY_GPT_NEOX = 1 << 28
+    FAMILY_GPT_NEOX = 1 << 28,
+    FAMILY_GPT2 = 1 << 29
 };
 
 /* Which blocks attend only to the last sliding_window tokens: those that
@@ -58,6 +59,7 @@ enum outer_tensor {
     OUTER_NORM,
     OUTER_HEAD,
     OUTER_NORM_BIAS,
+    OUTER_POSITIONS,
     OUTER_N
 };
 
@@ -90,6 +92,8 @@ struct family {
     size_t every; /* the n of WINDOW_EVERY */
     /* what the family computes in another way than Llama */
     int permuted;    /* GGUF permutes the rows of Q and K */
+    int gguf_head;   /* a GGUF has the head even if it is the embedding:
+                      * llama.cpp asks for it */
     int gemma;       /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
                       * not); embeddings are multiplied by sqrt(hidden size);
                       * the MLP is GeGLU */
@@ -103,6 +107,9 @@ struct family {
     int by_head; /* in Hugging Face's files fused tensors have the rows of the
                   * first head (of Q, then of K, then of V) before those of the
                   * second */
+    int turned;  /* Hugging Face's files have matrices of blocks as [in,out] */
+    int learned; /* in place of RoPE each position has a vector, which is added
+                  * to the embedding; there are config.max_pos of them */
     const char *blocks; /* what the names of blocks' tensors begin with; NULL:
                          * "model.layers." */
     int joined;      /* Hugging Face stores experts' matrices in one tensor

@@ -434,7 +434,7 @@ add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id,
         k->span[k->spans++] = (struct delta_run){ r->text, row, 0, r->pos };
     k->span[k->spans - 1].n++;
     k->row[row].span = k->spans - 1;
-    embed_id(k->f, id, k->x + row * m->c.d);
+    embed_id(k->f, id, r->pos, k->x + row * m->c.d);
 }
 
 /* Is there room for more tokens of n texts? */

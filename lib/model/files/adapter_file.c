@@ -162,9 +162,10 @@ is_idle(const char *key, const json_t *v)
             json_array_size(v) == 0);
 }
 
-/* Refuse what changes the model in a way that is not implemented. */
+/* Refuse what changes the model in a way that is not implemented.  turned: the
+ * model's matrices are stored as [in,out], which fan_in_fan_out says. */
 static int
-check_config(const json_t *config, struct err *e)
+check_config(const json_t *config, int turned, struct err *e)
 {
     static const char *const idle[] = { "bias", "lora_bias", "fan_in_fan_out",
         "init_lora_weights", "layer_replication", "target_parameters",
@@ -178,7 +179,8 @@ check_config(const json_t *config, struct err *e)
         return err_set(e, EX_INPUT, "peft_type: is %.40s, not LORA",
             type != NULL ? type : "missing");
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
-        if (!is_idle(idle[i], json_object_get(config, idle[i])))
+        if (!is_idle(idle[i], json_object_get(config, idle[i])) &&
+            !(turned && strcmp(idle[i], "fan_in_fan_out") == 0))
             return err_set(e, EX_INPUT,
                 "%s: has a value that is not implemented" MERGE, idle[i]);
     for (size_t i = 0; i < 2; i++) {
@@ -524,7 +526,7 @@ adapter_open(struct adapter *a, const char *path, struct model *m,
 
     memset(a, 0, sizeof *a);
     r.config = config;
-    if (ok == 0 && check_config(config, e) < 0)
+    if (ok == 0 && check_config(config, family_of(&m->c)->turned, e) < 0)
         ok = err_prefix(e, "%s", file);
     free(file);
     if (ok == 0)
@@ -600,6 +602,8 @@ adapter_config(const struct adapter_opt *o, const struct model *m)
         json_object_set_new(j, null[i], json_null());
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)
         json_object_set_new(j, no[i], json_false());
+    if (family_of(&m->c)->turned)
+        json_object_set_new(j, "fan_in_fan_out", json_true());
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
         json_object_set_new(j, empty[i], json_object());
     if (o->alpha == floor(o->alpha))

@@ -219,7 +219,8 @@ model_outer(const struct model *m, enum outer_tensor k)
     const struct weight *const outer[OUTER_N] = { [OUTER_EMBED] = &m->embed,
         [OUTER_NORM] = &m->norm,
         [OUTER_HEAD] = &m->head,
-        [OUTER_NORM_BIAS] = &m->norm_bias };
+        [OUTER_NORM_BIAS] = &m->norm_bias,
+        [OUTER_POSITIONS] = &m->positions };
 
     return outer[k];
 }

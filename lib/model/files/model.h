@@ -39,6 +39,7 @@ struct model {
     struct weight norm;  /* [d] */
     struct weight head;  /* [V,d]; == embed when tied */
     struct weight norm_bias; /* [d]; rows 0: the final norm has no bias */
+    struct weight positions; /* [max_pos,d]; rows 0: they are not learned */
     struct block *block; /* [L] */
     char *path;
     json_t *origin; /* object of kept_groups and kept_channels (origin.h), freed

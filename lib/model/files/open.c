@@ -298,11 +298,11 @@ block_name(const struct model *m, const struct model_source *s, size_t i,
  * that has it. */
 static int
 take_arranged(struct model *m, struct model_source *s, int t,
-    const struct block_shape *shape, const char *name, struct weight *w,
-    struct err *e)
+    const struct block_shape *shape, size_t before, const char *name,
+    struct weight *w, struct err *e)
 {
     const struct weight from = *w;
-    void *made = arranged_take(&m->c, t, shape, &from, w, e);
+    void *made = arranged_take(&m->c, t, shape, before, &from, w, e);
 
     if (made == NULL)
         return err_prefix(e, "%s: tensor %s", m->path, name);
@@ -338,6 +338,8 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
     }
     r = block_is_vector(t)
         ? point_tensor(m, s, name, !block_is_xielu(t), 1, all, w, e)
+        : arranged_turned(&m->c, t)
+        ? point_tensor(m, s, name, 2, cols, all, w, e)
         : point_tensor(m, s, name, 2, all, cols, w, e);
     if (r > 0 && arranged_is(&m->c, t))
         return err_set(e, EX_INPUT,
@@ -345,7 +347,7 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
             "%s",
             m->path, name, m->c.arch);
     if (r == 0 && arranged_is(&m->c, t))
-        return take_arranged(m, s, t, shape, name, w, e);
+        return take_arranged(m, s, t, shape, before, name, w, e);
     if (r < 0 || from.n == 1)
         return r;
     block_dims(&m->c, t, shape, &w->rows, &cols);
@@ -541,11 +543,12 @@ static int
 is_idle_tensor(const struct model *m, const char *name)
 {
     static const char *const ends[] = { ".rotary_emb.inv_freq",
-        ".attention.bias", ".attention.masked_bias", ".activation_scale",
-        ".input_scale", ".k_scale", ".v_scale" };
+        ".attention.bias", ".attention.masked_bias", ".attn.bias",
+        ".attn.masked_bias", ".activation_scale", ".input_scale", ".k_scale",
+        ".v_scale" };
     const size_t n = strlen(name);
 
-    for (size_t i = 0; i < (model_is_f8(m) ? 7 : 3); i++) {
+    for (size_t i = 0; i < (model_is_f8(m) ? 9 : 5); i++) {
         const size_t end = strlen(ends[i]);
 
         if (n > end && strcmp(name + n - end, ends[i]) == 0)
@@ -679,8 +682,8 @@ has_prefix(const struct model *m, const struct model_source *s,
     return i < s->n;
 }
 
-/* Set s->prefix to the prefix of names in the files; if there is none, to that
- * of the family. */
+/* Set s->prefix to the prefix of names in the files: that of the family, that of
+ * a model that sees images or, as in GPT-2's published files, none. */
 static void
 find_prefix(const struct model *m, struct model_source *s)
 {
@@ -692,6 +695,8 @@ find_prefix(const struct model *m, struct model_source *s)
     for (size_t k = 0; k < 2; k++)
         if (has_prefix(m, s, prefixes[k]))
             s->prefix = prefixes[k];
+    if (!has_prefix(m, s, s->prefix) && has_prefix(m, s, ""))
+        s->prefix = "";
 }
 
 static int
@@ -726,6 +731,9 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
         return -1;
     if (family_has_outer(c, OUTER_NORM_BIAS) &&
         point_outer(m, s, OUTER_NORM_BIAS, 1, 1, &m->norm_bias, e) < 0)
+        return -1;
+    if (family_has_outer(c, OUTER_POSITIONS) &&
+        point_outer(m, s, OUTER_POSITIONS, 2, c->max_pos, &m->positions, e) < 0)
         return -1;
     m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;

@@ -360,15 +360,16 @@ take_all(struct model *m, struct model_source *s, struct err *e)
             &m->norm, e) < 0 ||
         (family_has_outer(c, OUTER_NORM_BIAS) &&
             take_gguf_tensor(s, family_outer_name(c, OUTER_NORM_BIAS, 1), 1,
-                c->d, &m->norm_bias, e) < 0))
+                c->d, &m->norm_bias, e) < 0) ||
+        (family_has_outer(c, OUTER_POSITIONS) &&
+            take_gguf_tensor(s, family_outer_name(c, OUTER_POSITIONS, 1),
+                c->max_pos, c->d, &m->positions, e) < 0))
         return -1;
     m->head = m->embed;
     if (!c->tied &&
         take_gguf_tensor(s, "output.weight", c->V, c->d, &m->head, e) < 0)
         return -1;
-    /* export_gguf.c writes the tied head of an Apertus too */
-    if (family_of(c)->bit == FAMILY_APERTUS &&
-        weight_same(&m->head, &m->embed)) {
+    if (family_of(c)->gguf_head && weight_same(&m->head, &m->embed)) {
         m->c.tied = 1;
         model_forget(m, &m->head);
         m->head = m->embed;

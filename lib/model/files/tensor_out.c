@@ -136,7 +136,9 @@ other_tensor(const struct model *m, enum outer_tensor k, struct tensor_out *p)
     p->parts = 1;
     p->w = model_outer(m, k);
     p->group = m->c.L + k;
-    p->matrix = k == OUTER_EMBED ? MATRIX_EMBED : MATRIX_HEAD;
+    p->matrix = k == OUTER_EMBED ? MATRIX_EMBED
+        : k == OUTER_POSITIONS   ? MATRIX_POSITIONS
+                                 : MATRIX_HEAD;
     p->ndim = k == OUTER_NORM || k == OUTER_NORM_BIAS ? 1 : 2;
     p->shape[0] = p->w->rows;
     p->shape[1] = p->w->cols;
@@ -206,6 +208,12 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
         block_tensor(m, &at, p);
         p->arranged = arranged_is(&m->c, at.t);
         p->two_of_four &= !p->arranged;
+        if (arranged_turned(&m->c, at.t)) {
+            const size_t rows = p->shape[0];
+
+            p->shape[0] = p->shape[1];
+            p->shape[1] = rows;
+        }
         experts_name(&m->c, &b, at.t, at.expert, p->name + n,
             sizeof p->name - (size_t)n);
         if (joined_is(&m->c, at.t))

@@ -3,6 +3,7 @@
 #include "kern/kern.h"
 #include "kern/rounding.h"
 #include "model/files/adapter.h"
+#include "model/pass/attention.h"
 #include "model/pass/balance.h"
 #include "model/files/fetch.h"
 #include "model/pass/backward_block.h"
@@ -626,6 +627,27 @@ embed_grad_task(void *ctx, size_t task, size_t worker)
     }
 }
 
+/* The same for the rows of the tokens' positions. */
+static void
+position_grad_task(void *ctx, size_t task, size_t worker)
+{
+    const struct bwd_job *j = ctx;
+    const struct rows *r = j->r;
+    const struct tmodel *t = j->b->t;
+    const size_t d = t->m.c.d, c0 = task * COLS;
+    const size_t n = c0 + COLS < d ? COLS : d - c0;
+
+    (void)worker;
+    for (size_t i = 0; i < r->B * r->T; i++) {
+        if (r->first[i] != UINT32_MAX) {
+            float *g = t->group[t->m.c.L + OUTER_POSITIONS].g + c0 +
+                position(j->b->f, r, i / r->T, i % r->T) * d;
+
+            kern.add(g, g, j->b->g.dx + i * d + c0, n);
+        }
+    }
+}
+
 /* Give each id of r a row of `held`. */
 static void
 hold_ids(struct bwd *b, const struct rows *r)
@@ -645,6 +667,7 @@ bwd_backward(struct bwd *b, const struct rows *r,
     const struct config *c = &b->t->m.c;
     struct pool *pool = b->f->pool;
     const size_t cols = (c->d + COLS - 1) / COLS;
+    const int learned = family_has_outer(c, OUTER_POSITIONS);
     struct bwd_job j = { b, r };
     struct run u;
 
@@ -684,9 +707,13 @@ bwd_backward(struct bwd *b, const struct rows *r,
             hold_ids(b, r);
         pool_run(pool, cols, embed_grad_task, &j);
     }
+    if (learned && !b->t->group[c->L + OUTER_POSITIONS].frozen)
+        pool_run(pool, cols, position_grad_task, &j);
     if (b->t->take != NULL) {
         bwd_flush(b);
         complete(b, c->L);
+        if (learned)
+            complete(b, c->L + OUTER_POSITIONS);
     }
 }
 

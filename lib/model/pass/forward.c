@@ -17,6 +17,7 @@
 #include "model/pass/forward.h"
 #include "kern/kern.h"
 #include "model/files/fetch.h"
+#include "model/pass/attention.h"
 #include "model/pass/run.h"
 
 #include <assert.h>
@@ -54,7 +55,7 @@ by_chunks(struct rowjob *j, void (*fn)(void *, size_t, size_t))
 /* ---- the embedding ---- */
 
 void
-embed_id(const struct fwd *f, uint32_t id, float *y)
+embed_id(const struct fwd *f, uint32_t id, size_t position, float *y)
 {
     const struct weight *embed = &f->m->embed;
 
@@ -62,6 +63,10 @@ embed_id(const struct fwd *f, uint32_t id, float *y)
     low_embed(embed, id, y);
     if (f->embed_scale != 1.0f)
         kern.scale(y, f->embed_scale, f->m->c.d);
+    if (f->positions == NULL)
+        return;
+    assert(position < f->m->c.max_pos); /* config_check_positions */
+    kern.add(y, y, f->positions + position * f->m->c.d, f->m->c.d);
 }
 
 static void
@@ -76,7 +81,8 @@ embed_task(void *ctx, size_t task, size_t worker)
         if (j->r->first[t] == UINT32_MAX)
             memset(j->y + t * d, 0, d * sizeof *j->y);
         else
-            embed_id(j->f, j->r->ids[t], j->y + t * d);
+            embed_id(j->f, j->r->ids[t],
+                position(j->f, j->r, t / j->r->T, t % j->r->T), j->y + t * d);
 }
 
 void

@@ -115,6 +115,7 @@ struct fwd {
     /* the final norm's weight and bias in fp32, times logit_factor; norm_bias
      * NULL: there is no bias */
     const float *norm, *norm_bias;
+    const float *positions; /* [max_pos,d] in fp32; NULL: not learned */
     float **wide;      /* [threads] room for wide_n widened weights */
     size_t wide_n;
     float **scratch; /* [threads] scratch of attention */

@@ -231,7 +231,7 @@ void show_input(struct run *u, const struct branch *in, enum fwd_input input,
 void block_forward(struct run *u);
 /* Row stage: in->xn = norm(in->x). */
 void branch_norm(struct run *u, const struct run_row *r);
-/* y [d] = the embedding of an id. */
-void embed_id(const struct fwd *f, uint32_t id, float *y);
+/* y [d] = the embedding of an id, and of its position if these are learned. */
+void embed_id(const struct fwd *f, uint32_t id, size_t position, float *y);
 
 #endif

@@ -114,16 +114,17 @@ wide_floats(const struct model *m)
     return 0;
 }
 
-/* A vector in fp32: the stored values, if they stay in memory and are used as
- * they are; else room for a copy, which fill_vector makes.  NULL: another rank
- * has the block. */
+/* A vector, or the positions, in fp32: the stored values, if they stay in memory
+ * and are used as they are; else room for a copy, which fill_vector makes.
+ * NULL: another rank has the block. */
 static const float *
 alloc_vector(const struct weight *w, int stays, struct arena *a)
 {
     const float *p = stays && w->add == 0.0f ? weight_f32(w) : NULL;
 
-    return p != NULL || w->data == NULL ? p
-                                        : arena_alloc(a, w->cols, sizeof *p);
+    return p != NULL || w->data == NULL
+        ? p
+        : arena_alloc(a, w->rows * w->cols, sizeof *p);
 }
 
 /* Copy w to v, unless v is the stored values. */
@@ -134,7 +135,7 @@ fill_vector(const struct weight *w, const float *v)
 
     if (v == NULL || (const unsigned char *)v == w->data)
         return;
-    weight_rows(w, 0, 1, copy);
+    weight_rows(w, 0, w->rows, copy);
     for (size_t i = 0; w->add != 0.0f && i < w->cols; i++)
         copy[i] += w->add;
 }
@@ -155,6 +156,7 @@ fill_vectors(struct fwd *f)
         fill_block_vectors(f, i);
     fill_vector(&f->m->norm, f->norm);
     fill_vector(&f->m->norm_bias, f->norm_bias);
+    fill_vector(&f->m->positions, f->positions);
     if (f->logit_factor == 1.0f)
         return;
     kern.scale((float *)(uintptr_t)f->norm, f->logit_factor, f->m->c.d);
@@ -190,6 +192,7 @@ alloc_vectors(struct fwd *f, struct arena *a)
     }
     f->norm = alloc_vector(&m->norm, f->logit_factor == 1.0f, a);
     f->norm_bias = alloc_vector(&m->norm_bias, f->logit_factor == 1.0f, a);
+    f->positions = alloc_vector(&m->positions, 1, a);
 }
 
 float **

@@ -175,10 +175,10 @@ widest_block(const struct model *m)
     return most;
 }
 
-enum { ROOMS_SHARED = 4 };
+enum { ROOMS_SHARED = 5 };
 
 /* Allocate the shared gradient buffers: at[0] for blocks, at[1] for embedding
- * and head, at[2] for the norm, at[3] for its bias.  at[i] NULL: each of these
+ * and head, at[2] for the norm, at[3] for its bias, at[4] for positions.  at[i] NULL: each of these
  * groups has a g of its own. */
 static void
 alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
@@ -187,9 +187,11 @@ alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
     const struct config *c = &from->c;
     const int shared = s->n > 1;
     const int bias = family_has_outer(c, OUTER_NORM_BIAS);
+    const int learned = family_has_outer(c, OUTER_POSITIONS);
     const size_t n[ROOMS_SHARED] = {
         shared || grads == DT_BF16 ? widest_block(from) : 0,
-        shared ? c->V * c->d : 0, shared ? c->d : 0, shared && bias ? c->d : 0
+        shared ? c->V * c->d : 0, shared ? c->d : 0,
+        shared && bias ? c->d : 0, shared && learned ? c->max_pos * c->d : 0
     };
 
     for (int i = 0; i < ROOMS_SHARED; i++)
@@ -212,6 +214,9 @@ lay_tmodel(struct tmodel *t, const struct model *from, enum dtype grads,
     if (family_has_outer(&from->c, OUTER_NORM_BIAS))
         alloc_group(&m, L + OUTER_NORM_BIAS, &t->m.norm_bias, &from->norm_bias,
             room[3]);
+    if (family_has_outer(&from->c, OUTER_POSITIONS))
+        alloc_group(&m, L + OUTER_POSITIONS, &t->m.positions, &from->positions,
+            room[4]);
     if (!from->c.tied)
         alloc_group(&m, L + 2, &t->m.head, &from->head, room[1]);
     else
@@ -273,7 +278,10 @@ tmodel_freeze(struct tmodel *t,
             free(name);
         }
     /* a rank of a stage knows only its own blocks */
-    while (!stages_any(&t->stages) && t->group[L].frozen && t->lowest < L &&
+    while (!stages_any(&t->stages) && t->group[L].frozen &&
+        (L + OUTER_POSITIONS >= t->ngroup ||
+            t->group[L + OUTER_POSITIONS].frozen) &&
+        t->lowest < L &&
         t->group[t->lowest].frozen == block_tensors(&t->m, t->lowest))
         t->lowest++;
 }
@@ -496,6 +504,8 @@ lay_groups(struct tmodel *t, const struct config *c,
     m.norm = (struct weight){ .rows = 1, .cols = c->d };
     if (family_has_outer(c, OUTER_NORM_BIAS))
         m.norm_bias = m.norm;
+    if (family_has_outer(c, OUTER_POSITIONS))
+        m.positions = (struct weight){ .rows = c->max_pos, .cols = c->d };
     m.block = xcalloc(c->L, sizeof *m.block);
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m.block[i];
@@ -535,7 +545,7 @@ tmodel_place(struct tmodel *t, size_t group, float *p)
     const size_t L = t->m.c.L, nw = group < L ? W_N : 1;
     struct group *g = &t->group[group];
     struct weight *const outer[OUTER_N] = { &t->m.embed, &t->m.norm, &t->m.head,
-        &t->m.norm_bias };
+        &t->m.norm_bias, &t->m.positions };
     struct weight *w = group < L ? t->m.block[group].w : outer[group - L];
 
     g->p = p;
