@@ -125,7 +125,7 @@ FAMILIES |= {
     # as many positions as the longest piece has tokens
     'gpt2': ('gpt2', 'GPT2', dict(ODD, num_attention_heads=3, max_position_embeddings=20, n_inner=20)),
     'gpt2-untied': ('gpt2', 'GPT2', dict(
-        ODD, num_attention_heads=4, max_position_embeddings=33, tie_word_embeddings=False,
+        ODD, num_attention_heads=4, max_position_embeddings=512, tie_word_embeddings=False,
         activation_function='gelu')),
     # config.json and tensors as transformers 4 published them
     'gpt2-published': ('gpt2', 'GPT2', dict(

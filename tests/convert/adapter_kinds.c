@@ -262,7 +262,8 @@ main(void)
         { "cohere", "family/cohere" }, { "cohere2", "family/cohere2" },
         { "lfm2", "family/lfm2" }, { "apertus", "family/apertus" },
         { "gpt_neox", "family/gpt_neox" },
-        { "gpt_neox-dora", "family/gpt_neox" } };
+        { "gpt_neox-dora", "family/gpt_neox" }, { "gpt2", "family/gpt2" },
+        { "gpt2-dora", "family/gpt2" } };
 
     tap_scratch();
     kern_init();
