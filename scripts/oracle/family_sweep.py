@@ -198,6 +198,17 @@ for i in range(25):
             partial_rotary_factor=rng.choice([2, 4]) / head if head > 4 else 1.0)),
         f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 3)
 
+for i in range(25):
+    rng = random.Random(100 + i)
+    heads = rng.choice([1, 2, 3, 6])
+    add(f'gpt2-{i}', 'gpt2', 'GPT2', dict(
+        hidden_size=heads * rng.choice([4, 6, 16, 30]), num_attention_heads=heads,
+        n_inner=rng.choice([None, rng.randrange(3, 90)]),
+        num_hidden_layers=rng.randrange(1, 5), vocab_size=rng.randrange(20, 300),
+        max_position_embeddings=rng.randrange(20, 70), tie_word_embeddings=i % 3 != 0,
+        activation_function=['gelu_new', 'gelu_new', 'gelu', 'gelu_pytorch_tanh'][i % 4],
+        layer_norm_epsilon=10 ** rng.uniform(-6, -3)), f32=i % 6 == 1, shards=i % 6 == 2)
+
 
 def store(name):
     """the weights and config.json again, as SAVE says"""
