@@ -5,7 +5,7 @@
 
 batches 6 >b || exit 1
 for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
-    cohere cohere2 gpt_neox; do
+    cohere cohere2 gpt_neox gpt2; do
     # windows shorter than the rows, where the family has any
     act='"hidden_act": "silu"'
     head=12
@@ -25,6 +25,10 @@ for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
         act='"hidden_act": "gelu"'
         windows='"rotary_pct": 0.5,'
         head=8
+        ;;
+    gpt2)
+        act='"activation_function": "gelu_new"'
+        windows=
         ;;
     cohere) windows='"logit_scale": 0.25,' ;;
     gemma*)
