@@ -205,8 +205,8 @@ read_gelu(struct config *c, const json_t *j, struct err *e)
 {
     static const char *const names[] = { "gelu", "gelu_new", "gelu_fast",
         "gelu_pytorch_tanh" };
-    const char *key = family_of(c)->bit == FAMILY_GPT2 ? "activation_function"
-                                                       : "hidden_act";
+    const char *key =
+        family_of(c)->bit == FAMILY_GPT2 ? "activation_function" : "hidden_act";
     const char *name = js_text_of(j, key);
     size_t i = 0;
 
@@ -261,10 +261,11 @@ read_filled(struct config_file *f, const json_t *j, struct err *e)
     if (fields_from_json(&config_fields, f, j, "", e) < 0)
         return -1;
     fields_heads(&f->c);
-    return read_gelu(&f->c, j, e) < 0 || mla_from_json(f, e) < 0 || config_read_rope(f, j, e) < 0 ||
-            mla_check_rope(&f->c, j, e) < 0 || read_layer_types(f, j, e) < 0 ||
-            experts_from_json(f, j, e) < 0 || delta_check(&f->c, e) < 0 ||
-            short_from_json(f, e) < 0 || read_eos(&f->c, j, e) < 0
+    return read_gelu(&f->c, j, e) < 0 || mla_from_json(f, e) < 0 ||
+            config_read_rope(f, j, e) < 0 || mla_check_rope(&f->c, j, e) < 0 ||
+            read_layer_types(f, j, e) < 0 || experts_from_json(f, j, e) < 0 ||
+            delta_check(&f->c, e) < 0 || short_from_json(f, e) < 0 ||
+            read_eos(&f->c, j, e) < 0
         ? -1
         : 0;
 }

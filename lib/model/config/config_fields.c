@@ -90,8 +90,7 @@ static const struct field rows[] = {
         REAL(c.eps, 0, 1), .need = ALL },
     { "rotary_emb_base", "rope.freq_base", FAMILY_GPT_NEOX,
         REAL(c.theta, 1, 1e12), .how = BY_HAND },
-    { "rope_theta", "rope.freq_base", BUT(EVEN_HEADS),
-        REAL(c.theta, 1, 1e12),
+    { "rope_theta", "rope.freq_base", BUT(EVEN_HEADS), REAL(c.theta, 1, 1e12),
         .need = FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
             FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_GPT_OSS,
         .how = BY_HAND },

@@ -157,8 +157,8 @@ void config_file_of(struct config_file *f, const struct config *c);
  * type or is out of range. */
 int fields_from_json(const struct field_table *t, struct config_file *f,
     const json_t *j, const char *at, struct err *e);
-/* Set KV and D, and in a gpt2 mlp, to their usual values if the file lacked them
- * (they are 0). */
+/* Set KV and D, and mlp of a gpt2, to their usual values if the file lacked
+ * them (they are 0). */
 void fields_heads(struct config *c);
 /* Make an object of the keys of t. */
 json_t *fields_to_json(const struct field_table *t,

@@ -274,8 +274,9 @@ config_read_rope(struct config_file *file, const json_t *j, struct err *e)
         config_set_rope(c, i, 0);
     if (f->learned)
         return 0;
-    if (read_base(j, f->bit == FAMILY_GPT_NEOX ? "rotary_emb_base" : "rope_theta",
-            at, &c->theta, e) < 0 ||
+    if (read_base(j,
+            f->bit == FAMILY_GPT_NEOX ? "rotary_emb_base" : "rope_theta", at,
+            &c->theta, e) < 0 ||
         (f->local_rope && read_local(file, j, e) < 0) ||
         read_rotary(c, j, e) < 0 ||
         (f->bit == FAMILY_SMOLLM3 && read_no_rope(file, j, e) < 0))

@@ -442,8 +442,8 @@ static const struct tensor_name outer_names[OUTER_N] = {
     [OUTER_HEAD] = { W_N + OUTER_HEAD, "lm_head.weight", "output.weight" },
     [OUTER_NORM_BIAS] = { W_N + OUTER_NORM_BIAS, "model.norm.bias",
         "output_norm.bias" },
-    [OUTER_POSITIONS] = { W_N + OUTER_POSITIONS,
-        "model.embed_positions.weight", "position_embd.weight" },
+    [OUTER_POSITIONS] = { W_N + OUTER_POSITIONS, "model.embed_positions.weight",
+        "position_embd.weight" },
 };
 
 const struct family *
@@ -519,8 +519,8 @@ int
 block_is_attention(int t)
 {
     return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT) || t == W_BO ||
-        t == W_SINKS || t == W_BNORM1 || block_is_delta(t) || block_is_latent(t) ||
-        block_is_short(t);
+        t == W_SINKS || t == W_BNORM1 || block_is_delta(t) ||
+        block_is_latent(t) || block_is_short(t);
 }
 
 int
@@ -597,9 +597,8 @@ family_outer_name(const struct config *c, enum outer_tensor k, int gguf)
 int
 family_has_outer(const struct config *c, enum outer_tensor k)
 {
-    return k == OUTER_HEAD ? !c->tied
-        : k == OUTER_NORM_BIAS
-        ? (family_of(c)->more & W_BIT(W_BNORM1)) != 0
+    return k == OUTER_HEAD     ? !c->tied
+        : k == OUTER_NORM_BIAS ? (family_of(c)->more & W_BIT(W_BNORM1)) != 0
         : k == OUTER_POSITIONS ? family_of(c)->learned
                                : 1;
 }

@@ -112,9 +112,9 @@ struct family {
                   * to the embedding; there are config.max_pos of them */
     const char *blocks; /* what the names of blocks' tensors begin with; NULL:
                          * "model.layers." */
-    int joined;      /* Hugging Face stores experts' matrices in one tensor
+    int joined;         /* Hugging Face stores experts' matrices in one tensor
                       * (experts_joined.h) */
-    int clamped_glu; /* 1: experts use the unit of glu_clamp.h */
+    int clamped_glu;    /* 1: experts use the unit of glu_clamp.h */
     const struct tensor_name *names; /* NULL: all are as in most families */
     int minus_one;  /* Hugging Face stores norms minus 1, as of a Gemma */
     int layer_norm; /* norms of the residual stream are LayerNorm */

@@ -1,6 +1,6 @@
 /* Tensors that a Hugging Face directory has in another arrangement than struct
- * block: with the rows of Q, K and V of one head after another (family.by_head),
- * or as [in,out] (family.turned).  Private to lib/model. */
+ * block: with the rows of one head (of Q, K and V) before those of the next
+ * (family.by_head), or as [in,out] (family.turned).  Private to lib/model. */
 #ifndef MODEL_ARRANGED_H
 #define MODEL_ARRANGED_H
 
@@ -17,9 +17,9 @@ int arranged_turned(const struct config *c, int t);
 void *arranged_take(const struct config *c, int t,
     const struct block_shape *shape, size_t before, const struct weight *from,
     struct weight *w, struct err *e);
-/* Fill x with the stored tensor that begins with tensor t of a whole block;
- * w: t and the tensors after it, which may have fewer rows and columns.  x [rows
- * * cols] holds zeros. */
+/* Fill x, which holds zeros, with the stored tensor that begins with tensor t of
+ * a whole block; w: t and the tensors after it, which may have fewer rows and
+ * columns. */
 void arranged_fill(const struct config *c, int t,
     const struct block_shape *whole, const struct weight *w, float *x);
 

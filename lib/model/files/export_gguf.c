@@ -166,9 +166,8 @@ type_of(const struct model *m, const struct gguf_how *how,
     const struct tensor_out *p)
 {
     return p->ndim == 1 || p->matrix == MATRIX_POSITIONS ||
-            p->matrix == W_ROUTER ||
-            p->matrix == W_SHARED_GATE || p->matrix == W_CONV ||
-            block_is_bias(p->matrix)
+            p->matrix == W_ROUTER || p->matrix == W_SHARED_GATE ||
+            p->matrix == W_CONV || block_is_bias(p->matrix)
         ? DT_F32
         : how->mixture == NULL
         ? (p->w->dtype == DT_F8_E4M3 ? DT_BF16 : p->w->dtype)

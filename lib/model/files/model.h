@@ -35,12 +35,12 @@ struct block_shape block_shape(const struct block *b);
 
 struct model {
     struct config c;
-    struct weight embed; /* [V,d] */
-    struct weight norm;  /* [d] */
-    struct weight head;  /* [V,d]; == embed when tied */
+    struct weight embed;     /* [V,d] */
+    struct weight norm;      /* [d] */
+    struct weight head;      /* [V,d]; == embed when tied */
     struct weight norm_bias; /* [d]; rows 0: the final norm has no bias */
     struct weight positions; /* [max_pos,d]; rows 0: they are not learned */
-    struct block *block; /* [L] */
+    struct block *block;     /* [L] */
     char *path;
     json_t *origin; /* object of kept_groups and kept_channels (origin.h), freed
                      * by model_close; NULL: the model has all groups and

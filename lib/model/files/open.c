@@ -49,120 +49,6 @@ weight_flatten(struct weight *w)
 static const char *const prefixes[] = { "language_model.model.",
     "model.language_model." };
 
-static int
-add_weight_file(struct model *m, struct model_source *s, const char *file,
-    struct err *e)
-{
-    char *path = xasprintf("%s/%s", m->path, file);
-    const size_t i = s->n;
-    int r;
-
-    s->map = xreallocarray(s->map, i + 1, sizeof *s->map);
-    s->st = xreallocarray(s->st, i + 1, sizeof *s->st);
-    s->file = xreallocarray(s->file, i + 1, sizeof *s->file);
-    s->used = xreallocarray(s->used, i + 1, sizeof *s->used);
-    r = io_map(&s->map[i], path, e);
-    if (r == 0 && (r = st_parse(&s->st[i], s->map[i].p, s->map[i].n, e)) < 0) {
-        err_prefix(e, "%s", path);
-        io_unmap(&s->map[i]);
-    }
-    free(path);
-    if (r < 0)
-        return -1;
-    s->file[i] = xstrdup(file);
-    s->used[i] = xcalloc(s->st[i].nt + 1, 1);
-    s->n++;
-    return 0;
-}
-
-/* Open the files that an index names.  Check that each has the tensors that the
- * index places there, and no others. */
-static int
-add_index(struct model *m, struct model_source *s, const char *path,
-    struct err *e)
-{
-    json_t *j = js_load(path, JS_MAX, e), *v;
-    json_t *map = json_object_get(j, "weight_map");
-    const char *name;
-    size_t total = 0, i;
-
-    if (!j)
-        return -1;
-    if (!json_is_object(map)) {
-        err_set(e, EX_INPUT, "%s: weight_map: is missing", path);
-        goto fail;
-    }
-    json_object_foreach(map, name, v)
-    {
-        const char *file = json_string_value(v);
-
-        if (!file || file[0] == '.' || file[0] == '\0' || strchr(file, '/')) {
-            err_set(e, EX_INPUT,
-                "%s: weight_map: tensor %.80s: \"%.80s\" "
-                "is no file name",
-                path, name, file ? file : "");
-            goto fail;
-        }
-        for (i = 0; i < s->n && strcmp(s->file[i], file) != 0; i++)
-            ;
-        if (i == s->n && add_weight_file(m, s, file, e) < 0)
-            goto fail;
-        if (!st_find(&s->st[i], name)) {
-            err_set(e, EX_INPUT, "%s/%.80s: tensor %.80s is missing", m->path,
-                file, name);
-            goto fail;
-        }
-    }
-    for (i = 0; i < s->n; i++)
-        total += s->st[i].nt;
-    if (total != json_object_size(map)) {
-        err_set(e, EX_INPUT,
-            "%s: weight_map: names %zu tensors, but its "
-            "files hold %zu",
-            path, json_object_size(map), total);
-        goto fail;
-    }
-    json_decref(j);
-    return 0;
-fail:
-    json_decref(j);
-    return -1;
-}
-
-static int
-add_files(struct model *m, struct model_source *s, struct err *e)
-{
-    char *one = xasprintf("%s/model.safetensors", m->path);
-    char *index = xasprintf("%s/model.safetensors.index.json", m->path);
-    int r = io_exists(one) ? add_weight_file(m, s, "model.safetensors", e)
-        : io_exists(index) ? add_index(m, s, index, e)
-                           : err_set(e, EX_INPUT,
-                                 "%s: holds neither model.safetensors nor "
-                                 "model.safetensors.index.json",
-                                 m->path);
-
-    free(one);
-    free(index);
-    return r;
-}
-
-/* Find a tensor and mark it as used; *file: the index of its file.  NULL: not
- * found. */
-static const struct st_tensor *
-find_tensor(struct model_source *s, const char *name, size_t *file)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        const struct st_tensor *t = st_find(&s->st[i], name);
-
-        if (t == NULL)
-            continue;
-        s->used[i][t - s->st[i].t] = 1;
-        *file = i;
-        return t;
-    }
-    return NULL;
-}
-
 /* Make w the matrix `name`, which is stored compressed (compressed.h). */
 static int
 take_compressed(struct model *m, struct model_source *s, const char *name,
@@ -174,7 +60,7 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
 
     for (enum compressed k = COMPRESSED_SHAPE; k < COMPRESSED_N; k++) {
         compressed_name(part, sizeof part, name, k);
-        if ((t[k] = find_tensor(s, part, &file)) == NULL)
+        if ((t[k] = source_tensor(s, part, &file)) == NULL)
             return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path,
                 k == COMPRESSED_SHAPE ? name : part);
     }
@@ -203,7 +89,7 @@ take_scales(struct model_source *s, const char *name, struct weight *w,
 
     for (size_t i = 0; i < 2 && t == NULL; i++) {
         snprintf(scales, sizeof scales, "%s%s", name, ends[i]);
-        t = find_tensor(s, scales, &file);
+        t = source_tensor(s, scales, &file);
     }
     if (t == NULL)
         return err_set(e, EX_INPUT,
@@ -227,7 +113,7 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
     int ndim, size_t rows, size_t cols, struct weight *w, struct err *e)
 {
     size_t i;
-    const struct st_tensor *t = find_tensor(s, name, &i);
+    const struct st_tensor *t = source_tensor(s, name, &i);
 
     if (t == NULL && ndim == 2)
         return take_compressed(m, s, name, rows, cols, w, e);
@@ -252,9 +138,9 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
 }
 
 /* Check the padding of a stored tensor: the last rows of a matrix, the end of a
- * vector.  In W_V, W_BV, gate, up and W_BUP it must be zero, so that padded heads and
- * channels add nothing: other loaders, which do not know of the padding, would
- * else run another model. */
+ * vector.  In W_V, W_BV, gate, up and W_BUP it must be zero, so that padded
+ * heads and channels add nothing: other loaders, which do not know of the
+ * padding, would else run another model. */
 static int
 check_padding(struct model *m, const struct block *b, int t,
     const struct weight *whole, struct err *e)
@@ -417,15 +303,15 @@ static void *
 split_joined(struct model_source *s, char *name, size_t size, int t,
     const size_t dims[3], struct weight *w, size_t *file, struct err *e)
 {
-    const struct st_tensor *from = find_tensor(s, name, file), *scales;
+    const struct st_tensor *from = source_tensor(s, name, file), *scales;
     const size_t n = strlen(name);
 
     if (from != NULL)
         return joined_split(from, t, dims[0], dims[1], dims[2], w, e);
     snprintf(name + n, size - n, "_blocks");
-    from = find_tensor(s, name, file);
+    from = source_tensor(s, name, file);
     snprintf(name + n, size - n, "_scales");
-    scales = find_tensor(s, name, file);
+    scales = source_tensor(s, name, file);
     name[n] = '\0';
     if (from != NULL && scales != NULL && !block_is_bias(t))
         return joined_split_mxfp4(from, scales, t, dims[0], dims[1], dims[2], w,
@@ -516,8 +402,8 @@ is_for_images(const struct model_source *s, const char *name)
     static const char *const parts[] = { "vision_tower.",
         "multi_modal_projector.", "model.vision_tower.",
         "model.multi_modal_projector.", "model.visual.", "visual." };
-    const int sees =
-        strstr(s->prefix, "language_model") != NULL || (s->as != NULL && s->as->sees);
+    const int sees = strstr(s->prefix, "language_model") != NULL ||
+        (s->as != NULL && s->as->sees);
     size_t i = sizeof parts / sizeof *parts;
 
     while (sees && i > 0 && strncmp(name, parts[i - 1], strlen(parts[i - 1])))
@@ -537,8 +423,9 @@ is_of_next(const struct model *m, const char *name)
             sscanf(name, "model.layers.%5zu.", &at) == 1 && at >= m->c.L);
 }
 
-/* Is the tensor a table that follows from the configuration (angles, masks), or (in a model
- * that is stored in FP8) a scale of activations, which are not quantised? */
+/* Is the tensor a table that follows from the configuration (of angles, or a
+ * mask), or (in a model that is stored in FP8) a scale of activations, which
+ * are not quantised? */
 static int
 is_idle_tensor(const struct model *m, const char *name)
 {
@@ -682,8 +569,8 @@ has_prefix(const struct model *m, const struct model_source *s,
     return i < s->n;
 }
 
-/* Set s->prefix to the prefix of names in the files: that of the family, that of
- * a model that sees images or, as in GPT-2's published files, none. */
+/* Set s->prefix to the prefix of names in the files: that of the family, that
+ * of a model that sees images or, as in GPT-2's published files, none. */
 static void
 find_prefix(const struct model *m, struct model_source *s)
 {
@@ -719,7 +606,7 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
         return err_set(e, EX_INPUT,
             "%s: is an adapter: give its model with -m, and --adapter %s",
             m->path, m->path);
-    if (read_hf_config(m, s, e) < 0 || add_files(m, s, e) < 0)
+    if (read_hf_config(m, s, e) < 0 || source_files(m, s, e) < 0)
         return -1;
     find_prefix(m, s);
     if (point_outer(m, s, OUTER_EMBED, 2, c->V, &m->embed, e) < 0)
@@ -737,9 +624,9 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
         return -1;
     m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;
-    if (c->tied
-            ? check_tied(m, s, e) < 0
-            : point_tensor(m, s, head_name(m, s), 2, c->V, c->d, &m->head, e) < 0)
+    if (c->tied ? check_tied(m, s, e) < 0
+                : point_tensor(m, s, head_name(m, s), 2, c->V, c->d, &m->head,
+                      e) < 0)
         return -1;
     return check_used(m, s, e);
 }

@@ -201,9 +201,8 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
     memset(p, 0, sizeof *p);
     if (at.t >= 0) {
         const struct block_shape b = block_shape(&m->block[at.block]);
-        const int n =
-            snprintf(p->name, sizeof p->name, "%s%zu.", family_blocks(&m->c),
-                at.block);
+        const int n = snprintf(p->name, sizeof p->name, "%s%zu.",
+            family_blocks(&m->c), at.block);
 
         block_tensor(m, &at, p);
         p->arranged = arranged_is(&m->c, at.t);

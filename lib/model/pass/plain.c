@@ -71,8 +71,8 @@ unit(const struct run *u, float *act, const float *x, size_t n)
     kern.xielu(act, x, n, &how);
 }
 
-/* Replace dact [n], the gradient of the unit of x [n], by that of x in dx, which
- * is x; alpha [ALPHAS]: this token's terms for alpha_p and alpha_n. */
+/* dx [n] = the gradient of x [n], given dact [n], that of the unit; dx may be
+ * x.  alpha [ALPHAS]: this token's terms for alpha_p and alpha_n. */
 static void
 unit_back(const struct run *u, float *dx, const float *dact, const float *x,
     size_t n, float *alpha)

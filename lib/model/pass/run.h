@@ -75,17 +75,17 @@ struct branch_grads {
 };
 
 struct branch {
-    const struct part *part; /* NULL: the block has no such branch */
+    const struct part *part;          /* NULL: the block has no such branch */
     int norm, norm_bias, bias, after; /* vectors of the block, which it may not
                                        * have: the norm before the part and its
                                        * bias, the part's bias, the norm after
                                        * it */
-    const float *x;          /* [B,T,d] residual stream that it reads */
-    const float *to;         /* [B,T,d] stream that it adds to; mostly x */
-    float *y;                /* [B,T,d] the sum; may be x or `to` */
-    float *xn;               /* [B,Tp,d] normed rows */
-    float *out;              /* [B,Tp,d] output of the part */
-    struct branch_grads d;   /* backward only */
+    const float *x;        /* [B,T,d] residual stream that it reads */
+    const float *to;       /* [B,T,d] stream that it adds to; mostly x */
+    float *y;              /* [B,T,d] the sum; may be x or `to` */
+    float *xn;             /* [B,Tp,d] normed rows */
+    float *out;            /* [B,Tp,d] output of the part */
+    struct branch_grads d; /* backward only */
 };
 
 /* A token of a run. */

@@ -114,9 +114,9 @@ wide_floats(const struct model *m)
     return 0;
 }
 
-/* A vector, or the positions, in fp32: the stored values, if they stay in memory
- * and are used as they are; else room for a copy, which fill_vector makes.
- * NULL: another rank has the block. */
+/* A vector, or the positions, in fp32: the stored values, if they stay in
+ * memory and are used as they are; else room for a copy, which fill_vector
+ * makes.  NULL: another rank has the block. */
 static const float *
 alloc_vector(const struct weight *w, int stays, struct arena *a)
 {

@@ -178,8 +178,8 @@ widest_block(const struct model *m)
 enum { ROOMS_SHARED = 5 };
 
 /* Allocate the shared gradient buffers: at[0] for blocks, at[1] for embedding
- * and head, at[2] for the norm, at[3] for its bias, at[4] for positions.  at[i] NULL: each of these
- * groups has a g of its own. */
+ * and head, at[2] for the norm, at[3] for its bias, at[4] for positions.  at[i]
+ * NULL: each of these groups has a g of its own. */
 static void
 alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
     struct arena *a, float *at[ROOMS_SHARED])
@@ -188,11 +188,11 @@ alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
     const int shared = s->n > 1;
     const int bias = family_has_outer(c, OUTER_NORM_BIAS);
     const int learned = family_has_outer(c, OUTER_POSITIONS);
-    const size_t n[ROOMS_SHARED] = {
-        shared || grads == DT_BF16 ? widest_block(from) : 0,
-        shared ? c->V * c->d : 0, shared ? c->d : 0,
-        shared && bias ? c->d : 0, shared && learned ? c->max_pos * c->d : 0
-    };
+    const size_t n[ROOMS_SHARED] = { shared || grads == DT_BF16
+            ? widest_block(from)
+            : 0,
+        shared ? c->V * c->d : 0, shared ? c->d : 0, shared && bias ? c->d : 0,
+        shared && learned ? c->max_pos * c->d : 0 };
 
     for (int i = 0; i < ROOMS_SHARED; i++)
         at[i] = n[i] > 0 ? arena_alloc(a, n[i], sizeof **at) : NULL;
@@ -291,8 +291,8 @@ tmodel_has(const struct tmodel *t, size_t group)
 {
     const struct pipeline *s = &t->stages;
     const size_t L = t->m.c.L;
-    const int twice = (group == L && t->m.c.tied) ||
-        group == L + OUTER_NORM || group == L + OUTER_NORM_BIAS;
+    const int twice = (group == L && t->m.c.tied) || group == L + OUTER_NORM ||
+        group == L + OUTER_NORM_BIAS;
 
     return !stages_any(s) || s->rank == stages_owner(s, L, group) ||
         (twice && (s->rank == 0 || stages_last(s)));
