@@ -18,8 +18,8 @@ void *arranged_take(const struct config *c, int t,
     const struct block_shape *shape, size_t before, const struct weight *from,
     struct weight *w, struct err *e);
 /* Fill x, which holds zeros, with the stored tensor that begins with tensor t
- * of a whole block; w: t and the tensors after it, which may have fewer rows and
- * columns. */
+ * of a whole block; w: t and the tensors after it, which may have fewer rows
+ * and columns. */
 void arranged_fill(const struct config *c, int t,
     const struct block_shape *whole, const struct weight *w, float *x);
 

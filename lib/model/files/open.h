@@ -1,5 +1,5 @@
-/* Opening a model: code shared by the two kinds of source.  Private to
- * lib/model. */
+/* Opening a model: code shared by the two kinds of source, and (source.c) the
+ * files of a directory.  Private to lib/model. */
 #ifndef MODEL_OPEN_H
 #define MODEL_OPEN_H
 
@@ -37,7 +37,7 @@ void weight_flatten(struct weight *w);
 /* Have two weights of one shape the same type and the same stored bytes? */
 int weight_same(const struct weight *a, const struct weight *b);
 
-/* Open the files of m's directory (source.c).  source_tensor: find a tensor and
+/* Open the files of m's directory.  source_tensor: find a tensor and
  * mark it as used; *file: the index of its file.  NULL: not found. */
 int source_files(struct model *m, struct model_source *s, struct err *e);
 const struct st_tensor *source_tensor(struct model_source *s, const char *name,

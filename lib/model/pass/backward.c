@@ -592,6 +592,7 @@ final_weight_task(void *ctx, size_t task, size_t worker)
     vec_grad_add(&v, j->r, task);
     if (j->b->f->norm_bias == NULL)
         return;
+    assert(j->b->f->logit_factor == 1.0f); /* dy is not multiplied by it */
     v.g = group[OUTER_NORM_BIAS].g;
     v.rstd = NULL;
     vec_grad_add(&v, j->r, task);
