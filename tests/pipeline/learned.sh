@@ -34,6 +34,11 @@ like 'student says how many positions there are' "short.json: $says" err
 stream -q -B 4 -T 48 -s 7 --batches 6 data >b48 || exit 1
 status 0 'a student is trained on rows of as many tokens' student -q -m short.json -t tok \
     -o short --lr 1e-3 b48
+status 3 'a student is not judged on longer rows' student -q -m short -o no --eval b b48
+like 'student says that of --eval too' "short: $says" err
+status 3 'no windows that are longer are measured' prune vocab -q -m short -o no --size 900 \
+    --held-out docs.st data
+like 'prune vocab says how many positions there are' 'short: rows of 512 tokens.*48 pos' err
 status 3 'a teacher does not read longer rows' teacher -q -m short -o no.st b
 like 'teacher says how many positions there are' "short: $says" err
 status 3 'evalppl does not judge longer rows' evalppl -q -m short b
