@@ -133,6 +133,14 @@ merge_models(const struct model *m, size_t n, struct model *out)
         from[k] = &m[k].norm;
     merge_weight(from, n, &out->norm);
     for (size_t k = 0; k < n; k++)
+        from[k] = &m[k].norm_bias;
+    if (from[0]->rows > 0)
+        merge_weight(from, n, &out->norm_bias);
+    for (size_t k = 0; k < n; k++)
+        from[k] = &m[k].positions;
+    if (from[0]->rows > 0)
+        merge_weight(from, n, &out->positions);
+    for (size_t k = 0; k < n; k++)
         from[k] = &m[k].head;
     if (m[0].c.tied)
         out->head = out->embed;
@@ -150,6 +158,10 @@ free_merged(struct model *out)
                 free((void *)(uintptr_t)out->block[b].w[w].data);
     free((void *)(uintptr_t)out->embed.data);
     free((void *)(uintptr_t)out->norm.data);
+    if (out->norm_bias.rows > 0)
+        free((void *)(uintptr_t)out->norm_bias.data);
+    if (out->positions.rows > 0)
+        free((void *)(uintptr_t)out->positions.data);
     if (!out->c.tied)
         free((void *)(uintptr_t)out->head.data);
     free(out->block);

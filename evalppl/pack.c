@@ -27,6 +27,7 @@ void
 pack_init(struct pack *p, struct eval *e, size_t T)
 {
     size_t d = 0, V = 0, n;
+    struct err err;
 
     memset(p, 0, sizeof(*p));
     e->units.models = e->nj;
@@ -51,7 +52,8 @@ pack_init(struct pack *p, struct eval *e, size_t T)
         j->pair = xcalloc(n, sizeof(*j->pair));
         if (j->recorded)
             continue;
-        config_note_positions(&j->m.c, T, j->label);
+        if (config_check_positions(&j->m.c, T, j->label, &err) < 0)
+            die_err(&err);
         j->f = fwd_new(&j->m, e->pool, p->B, T);
         j->h = xreallocarray(NULL, n, j->m.c.d * sizeof(*j->h));
         d = j->m.c.d > d ? j->m.c.d : d;

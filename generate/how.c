@@ -5,6 +5,7 @@
 #include "cli/place.h"
 #include "cli/prog.h"
 #include "model/config/delta_config.h"
+#include "model/config/family.h"
 
 #include <string.h>
 
@@ -76,6 +77,12 @@ how_draft(const struct how *h, const struct model *m,
     setup_model(&draft, h->draft, NULL);
     check_goes_back(m);
     check_goes_back(&draft);
+    if (family_of(&draft.c)->learned &&
+        (m->c.max_pos == 0 || draft.c.max_pos < m->c.max_pos))
+        die(EX_USAGE,
+            "--draft %s: it has learned %zu positions, fewer than the model "
+            "has: leave --draft out",
+            h->draft, draft.c.max_pos);
     check_draft(h->draft, &draft, m, tok);
     packed = how_pack(h, &draft, pool);
     return packed != NULL ? packed_model(packed) : &draft;

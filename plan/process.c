@@ -113,13 +113,17 @@ static void
 add_plan(struct figures *f, const struct plan *p, const struct layout *m,
     size_t T)
 {
-    const size_t embed = m->c.V * m->c.d, head = m->c.tied ? 0 : embed;
+    const size_t d = m->c.d, head = m->c.tied ? 0 : m->c.V * d;
+    const size_t learned =
+        family_has_outer(&m->c, OUTER_POSITIONS) ? m->c.max_pos * d : 0;
+    const size_t embed = m->c.V * d + learned;
+    const size_t norm = family_has_outer(&m->c, OUTER_NORM_BIAS) ? 2 * d : d;
 
     figure_add(f, "parameters", (double)p->params);
     figure_add(f, "parameters.embedding", (double)embed);
     figure_add(f, "parameters.blocks",
-        (double)(m->params - embed - head - m->c.d));
-    figure_add(f, "parameters.norm", (double)m->c.d);
+        (double)(m->params - embed - head - norm));
+    figure_add(f, "parameters.norm", (double)norm);
     figure_add(f, "parameters.head", (double)head);
     figure_add(f, "memory", (double)p->total);
     figure_add(f, "memory.program", (double)p->program);

@@ -68,7 +68,11 @@ shape_from_config(struct shape *s, const struct config *c,
         .group_top = (double)c->router.keep,
         .window = (double)c->window,
         .tied = c->tied,
-        .outer = (double)c->d };
+        .outer =
+            (double)(family_has_outer(c, OUTER_NORM_BIAS) ? 2 * c->d : c->d),
+        .positions =
+            (double)(family_has_outer(c, OUTER_POSITIONS) ? c->max_pos * c->d
+                                                          : 0) };
     for (size_t i = 0; i < c->L; i++) {
         s->mlp += each * (double)b[i].mlp;
         s->KV += each * (double)b[i].groups;

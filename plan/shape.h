@@ -1,7 +1,7 @@
 /*
  * The shape of a model, without its weights, read from a GGUF, a folder, a
  * config.json or a shipped shape (plan/models).  lib/model reads every model of
- * its families; a file of sizes describes any other, such as a GPT-2.
+ * its families; a file of sizes describes any other, such as an OPT.
  *
  * All numbers of parameters are those of the model that is trained.  Files of a
  * model that prune cut may have more, as they pad its blocks with zeros to one

@@ -73,8 +73,8 @@ calib_read(struct calib *c, const char *addr, size_t rows,
             die(EX_INPUT,
                 "%s: message %llu: rows of %zu tokens after rows of %zu",
                 msg_in_name(in), (unsigned long long)msg.seq, b.T, c->T);
-        if (c->R == 0)
-            config_note_positions(&m->c, b.T, m->path);
+        if (c->R == 0 && config_check_positions(&m->c, b.T, m->path, &e) < 0)
+            die_err(&e);
         c->T = b.T;
         add_calib_rows(c, &b,
             rows == 0 || b.B < rows - c->R ? b.B : rows - c->R);

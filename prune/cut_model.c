@@ -115,6 +115,7 @@ cut_mlp(struct block *out, const struct block *from,
 {
     out->w[W_GATE] = cut_rows(&from->w[W_GATE], b->chan, b->nchan, a);
     out->w[W_UP] = cut_rows(&from->w[W_UP], b->chan, b->nchan, a);
+    out->w[W_BUP] = cut_cols(&from->w[W_BUP], b->chan, b->nchan, a);
     out->w[W_DOWN] = cut_cols(&from->w[W_DOWN], b->chan, b->nchan, a);
     if (b->chan != NULL)
         out->sparse &= ~W_BIT(W_DOWN);
@@ -161,6 +162,8 @@ cut_blocks(struct model *out, const struct model *m, const struct choice *c,
         out->c.mlp = b->mlp > out->c.mlp ? b->mlp : out->c.mlp;
         out->c.KV = b->groups > out->c.KV ? b->groups : out->c.KV;
     }
+    if (family_of(&m->c)->even_heads) /* files cannot say fewer */
+        out->c.KV = m->c.KV;
     out->c.H = out->c.KV * heads;
 }
 

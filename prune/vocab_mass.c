@@ -181,7 +181,7 @@ vocab_mass(const struct vocab *v, const struct model *m,
     struct msg msg;
     int r;
 
-    if (in == NULL)
+    if (in == NULL || config_check_positions(&m->c, T, m->path, &e) < 0)
         die_err(&e);
     mass_init(&g, v, m, small, pool);
     progress_begin("measuring", 0, "tokens");

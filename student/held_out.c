@@ -50,6 +50,7 @@ held_out_open(struct student *s)
     struct held_out *h = &s->held;
     struct feed *f = &h->feed;
     enum targets_kind kind;
+    struct err e;
 
     if (s->a->eval == NULL)
         return;
@@ -62,6 +63,8 @@ held_out_open(struct student *s)
         die(EX_INPUT, "%s: was made with another tokenizer than %s", f->name,
             s->feed.name);
     h->T = feed_shape(f)[1];
+    if (config_check_positions(&s->t.m.c, h->T, s->a->model, &e) < 0)
+        die_err(&e);
     chain_hex(msg_in_chain(f->in), h->hash);
     kind = feed_kind(f);
     if (s->loss.direction != KL_FORWARD && kind > TARGETS_FINAL)

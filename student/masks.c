@@ -10,7 +10,8 @@
 static void
 mask_name(const struct model *m, size_t i, int k, char out[80])
 {
-    snprintf(out, 80, "model.layers.%zu.%s", i, block_tensor_name(&m->c, k));
+    snprintf(out, 80, "%s%zu.%s", family_blocks(&m->c), i,
+        block_tensor_name(&m->c, k));
 }
 
 int

@@ -93,6 +93,8 @@ open_teacher(struct on_policy *o, struct student *s)
             "--score-with %s: has another tokenizer than the student: take a "
             "teacher with the same",
             teacher);
+    if (config_check_positions(&m->c, longest, teacher, &e) < 0)
+        die_err(&e);
     o->micro = plan_teacher_micro(0, o->roll.n, longest);
     o->fwd = fwd_new(m, s->pool, o->micro, longest);
     o->states =

@@ -408,12 +408,15 @@ compare_ranks(struct student *s)
 static void
 share_first(struct student *s)
 {
+    struct err e;
+
     if (s->in.rows == 0 && s->st.step == 0)
         die(EX_INPUT, "%s: no batches", s->in.name);
     if (s->in.rows == 0)
         return;
-    if (s->ranks.rank == 0)
-        config_note_positions(&s->t.m.c, s->in.T, s->a->model);
+    if (s->ranks.rank == 0 &&
+        config_check_positions(&s->t.m.c, s->in.T, s->a->model, &e) < 0)
+        die_err(&e);
     rank_rows(s);
 }
 

@@ -49,6 +49,8 @@ reference_open(const char *path, size_t V, size_t T, struct pool *pool)
             "%s: has %zu ids, the student %zu: name a reference of "
             "the student's vocabulary",
             path, r->m.c.V, V);
+    if (config_check_positions(&r->m.c, T, path, &e) < 0)
+        die_err(&e);
     r->T = T;
     r->f = fwd_new_blocks(&r->m, pool, 1, T);
     arena_plan(&plan);

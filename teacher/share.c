@@ -165,7 +165,8 @@ take_tensor(const struct cutting *k, int t, struct weight *w)
     case W_BV: take_rows(k, w, k->g0, k->g1, c->D, k->split); break;
     case W_O: take_cols(k, w, k->g0 * queries, k->g1 * queries); break;
     case W_GATE:
-    case W_UP: take_rows(k, w, k->c0, k->c1, 1, 1); break;
+    case W_UP:
+    case W_BUP: take_rows(k, w, k->c0, k->c1, 1, 1); break;
     case W_DOWN: take_cols(k, w, k->c0, k->c1); break;
     default: break; /* norms */
     }

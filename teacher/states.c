@@ -333,10 +333,12 @@ static void
 note_first_batch(struct teacher *t)
 {
     const struct batch *b = &t->batch;
+    struct err e;
 
     if (t->told)
         return;
-    config_note_positions(&t->m.c, b->T, t->a->model);
+    if (config_check_positions(&t->m.c, b->T, t->a->model, &e) < 0)
+        die_err(&e);
     compute_note(&t->m, t->pool, &(struct rows){ 1, b->T, b->ids, b->first },
         t->a->setup.compute, t->a->model);
     mem_trim();

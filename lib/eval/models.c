@@ -10,10 +10,11 @@
 static size_t
 model_bytes(const struct model *m)
 {
-    size_t n = weight_bytes(&m->embed) + weight_bytes(&m->norm);
+    size_t n = 0;
 
-    if (!m->c.tied)
-        n += weight_bytes(&m->head);
+    for (enum outer_tensor k = OUTER_EMBED; k < OUTER_N; k++)
+        if (family_has_outer(&m->c, k))
+            n += weight_bytes(model_outer(m, k));
     for (size_t i = 0; i < m->c.L; i++)
         for (size_t t = 0; t < W_N; t++)
             n += weight_bytes(&m->block[i].w[t]);

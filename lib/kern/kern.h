@@ -215,6 +215,14 @@ struct kern {
     void (*gelu_mul_bwd)(float *dg, float *du, const float *dact,
         const float *g, const float *u, size_t n);
 
+    /* gelu: act [n] = x Phi(x) of x [n], where Phi is the normal distribution
+     * (exact 1), or its approximation by tanh as in gelu_mul (exact 0); act may
+     * be x.  gelu_bwd: dx [n] = the gradient of x, given dact [n], the gradient
+     * of act; dx may be x or dact. */
+    void (*gelu)(float *act, const float *x, size_t n, int exact);
+    void (*gelu_bwd)(float *dx, const float *dact, const float *x, size_t n,
+        int exact);
+
     /* xielu: act [n] = xIELU(x [n]) with the constants *u; act may be x.
      * xielu_bwd: dx [n] = the gradient of x, given dact [n], the gradient of
      * act; sum = the gradients of u->p and u->n.  dx may be x or dact. */

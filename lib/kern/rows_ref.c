@@ -345,6 +345,41 @@ gelu_mul_bwd(float *dg, float *du, const float *dact, const float *g,
     }
 }
 
+/* GELU is a share(a) and has this slope. */
+static float
+gelu_share(float a, int exact, float *slope)
+{
+    const float z2 = GELU_Z2 * (a + GELU_CUBE * a * a * a);
+    const float share =
+        exact ? 0.5f * erfcf(-a * sqrtf(0.5f)) : 1.0f / (1.0f + expf(-z2));
+    const float turn = exact
+        ? 0.39894228f * expf(-0.5f * a * a)
+        : share * (1.0f - share) * GELU_Z2 * (1.0f + 3.0f * GELU_CUBE * a * a);
+
+    *slope = share + a * turn;
+    return share;
+}
+
+static void
+gelu(float *act, const float *x, size_t n, int exact)
+{
+    float slope;
+
+    for (size_t i = 0; i < n; i++)
+        act[i] = x[i] * gelu_share(x[i], exact, &slope);
+}
+
+static void
+gelu_bwd(float *dx, const float *dact, const float *x, size_t n, int exact)
+{
+    float slope;
+
+    for (size_t i = 0; i < n; i++) {
+        gelu_share(x[i], exact, &slope);
+        dx[i] = dact[i] * slope;
+    }
+}
+
 static void
 xielu(float *act, const float *x, size_t n, const struct xielu *u)
 {
@@ -591,10 +626,10 @@ attn_ds(float *restrict s, float *restrict dp, size_t n, float lse, float delta)
         .rmsnorm = rmsnorm, .rmsnorm_bwd = rmsnorm_bwd,                       \
         .layernorm = layernorm, .layernorm_bwd = layernorm_bwd, .rope = rope, \
         .silu_mul = silu_mul, .silu_mul_bwd = silu_mul_bwd,                   \
-        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, .xielu = xielu,   \
-        .xielu_bwd = xielu_bwd, .softcap = softcap,                           \
-        .softcap_bwd = softcap_bwd, .add = add_ref, .axpy = axpy,             \
-        .scale = scale, .mul = mul, .axmul = axmul, .dot = dot,               \
+        .gelu_mul = gelu_mul, .gelu_mul_bwd = gelu_mul_bwd, .gelu = gelu,     \
+        .gelu_bwd = gelu_bwd, .xielu = xielu, .xielu_bwd = xielu_bwd,         \
+        .softcap = softcap, .softcap_bwd = softcap_bwd, .add = add_ref,       \
+        .axpy = axpy, .scale = scale, .mul = mul, .axmul = axmul, .dot = dot, \
         .sumsq = sumsq, .sqdist = sqdist, .dotf = dotf, .powers = powers,     \
         .max = max, .expsum = expsum, .exp = exp_row, .exp_mul = exp_mul,     \
         .kl_sums = kl_sums, .attn_ds = attn_ds, .delta = delta_ref,           \

@@ -528,8 +528,9 @@ gather_parameters(const struct adamw *a, struct tmodel *t)
         if (t->m.c.tied)
             dist_pass(a->ranks, 0, end, t->group[L].p,
                 t->group[L].n * sizeof(float));
-        dist_pass(a->ranks, end, 0, t->group[L + 1].p,
-            t->group[L + 1].n * sizeof(float));
+        for (size_t i = L + OUTER_NORM; i < a->ngroup; i += 2)
+            dist_pass(a->ranks, end, 0, t->group[i].p,
+                t->group[i].n * sizeof(float));
         return;
     }
     for (size_t i = 0; i < a->ngroup && a->ranks->n > 1; i++)

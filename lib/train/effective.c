@@ -214,7 +214,7 @@ lay_effective(struct tmodel *t, struct arena *a)
     for (size_t i = 0; i < t->ngroup; i++) {
         struct group *g = &t->group[i];
 
-        if (g->n > 0 && (i < L || (outside && i != L + 1)))
+        if (g->n > 0 && (i < L || (outside && (i == L || i == L + OUTER_HEAD))))
             g->e = arena_alloc(a, g->n, sizeof *g->e);
         for (size_t k = 0; i < L && t->effective.of > 0 && k < W_N; k++) {
             const struct weight *w = &t->m.block[i].w[k];
@@ -236,9 +236,9 @@ effective_begin(struct tmodel *t, const struct effective *how, struct err *e)
     for (size_t i = 0; how->of > 0 && i < t->m.c.L * W_N; i++)
         if (matrix_at(t, i, &x) && x.w->cols % how->of != 0)
             return err_set(e, EX_USAGE,
-                "model.layers.%zu.%s: rows of %zu are no multiple of %zu",
-                i / W_N, block_tensor_name(&t->m.c, (int)(i % W_N)), x.w->cols,
-                how->of);
+                "%s%zu.%s: rows of %zu are no multiple of %zu",
+                family_blocks(&t->m.c), i / W_N,
+                block_tensor_name(&t->m.c, (int)(i % W_N)), x.w->cols, how->of);
     assert(how->of == 0 || t->group[0].half == NULL);
     t->effective = *how;
     arena_plan(&plan);

@@ -43,6 +43,8 @@ def taken(cls, names):
                     and n.func.attr in ("get", "pop", "setdefault")
                     and getattr(n.func.value, "id", "") == "kwargs" and isinstance(n.args[0], ast.Constant)):
                 v = n.args[1] if len(n.args) > 1 else None
+                if isinstance(v, ast.Attribute) and v.attr == "default_theta":
+                    continue  # another name of rope_theta, which config_rope.c reads
                 # self.this = kwargs.pop("that", self.this): another name
                 found[n.args[0].value] = Other(v.attr) if isinstance(v, ast.Attribute) else v.value if isinstance(v, ast.Constant) else None
             if (isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.In) and isinstance(n.left, ast.Constant)
@@ -70,7 +72,9 @@ def read_by_model(cls):
 
 def default_rope(cls):
     """rope_parameters that the class sets if a file has none; None: as most classes do."""
-    p = cls(rope_theta=12345.0).rope_parameters
+    p = getattr(cls(rope_theta=12345.0), "rope_parameters", None)
+    if not p:
+        return None
     if any(isinstance(v, dict) for v in p.values()) or p["rope_type"] == "default":
         return None
     return {k: v for k, v in p.items() if v != 12345.0}

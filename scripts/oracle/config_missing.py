@@ -45,6 +45,9 @@ OWN = {
     "deepseek_v2": dict(num_key_value_heads=64, topk_method="group_limited_greedy", num_experts_per_tok=3),
     # without rope_parameters, transformers 5 takes no other base
     "apertus": dict(rope_theta=12e6),
+    "gpt_neox": dict(num_attention_heads=8, rotary_pct=0.5, rotary_emb_base=777, hidden_act="gelu_new"),
+    "gpt2": dict(n_embd=48, n_head=6, n_layer=4, n_inner=40, n_positions=64, layer_norm_epsilon=1e-4,
+        activation_function="gelu"),
     "ministral": dict(layer_types=["full_attention", "sliding_attention"] * 2),
     "granitemoehybrid": dict(num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40,
         layer_types=["full_attention"] * 4, position_embedding_type="rope"),
@@ -79,7 +82,7 @@ def full_config(t):
         if t in of and v in ("true", "false") and n in ("tie_word_embeddings", "norm_topk_prob"):
             j[n] = v != "true"
     for k in {"deepseek_v2": ["norm_topk_prob"], "olmoe": ["head_dim"],
-            "deepseek_v3": ["head_dim"], "qwen2_5_vl_text": ["head_dim"], "ministral3": ["rope_theta"]}.get(t, []):
+            "deepseek_v3": ["head_dim"], "gpt_neox": ["head_dim", "rope_theta"], "gpt2": ["rope_theta"], "qwen2_5_vl_text": ["head_dim"], "ministral3": ["rope_theta"]}.get(t, []):
         del j[k]
     return dict(model_type=t, **j) | OWN.get(t, {})
 
@@ -93,21 +96,22 @@ def want(j):
     m.tie_weights()
     g = lambda name, other=0: getattr(c, name, None) if getattr(c, name, None) is not None else other
     types = g("layer_types", ["sliding_attention" if g("sliding_window") else "full_attention"] * c.num_hidden_layers)
-    rope, local = c.rope_parameters, {}
+    rope, local = getattr(c, "rope_parameters", None) or dict(rope_theta=1e4), {}
     if "full_attention" in rope:
         rope, local = rope["full_attention"], rope["sliding_attention"]
-    layers = (m if text else m.model).layers
+    layers = getattr(m.base_model, "layers", None) or m.base_model.h
     mla = hasattr(c, "kv_lora_rank")
     token = lambda v: v if v is not None and v < c.vocab_size else -1
     w = dict(V=c.vocab_size, d=c.hidden_size, mlp=layers[0].feed_forward.w1.out_features
-        if hasattr(layers[0], "feed_forward") else g("shared_intermediate_size", c.intermediate_size), L=c.num_hidden_layers,
-        H=c.num_attention_heads, KV=c.num_key_value_heads, D=c.qk_head_dim if mla else getattr(layers[-1].self_attn
-        if hasattr(layers[-1], "self_attn") else layers[-1].linear_attn, "head_dim", g("head_dim")),
+        if hasattr(layers[0], "feed_forward") else layers[0].mlp.c_fc.nf if hasattr(m.base_model, "wpe") else g("shared_intermediate_size", g("intermediate_size")), L=c.num_hidden_layers,
+        H=c.num_attention_heads, KV=g("num_key_value_heads", c.num_attention_heads), D=c.qk_head_dim if mla else getattr(layers[-1].self_attn
+        if hasattr(layers[-1], "self_attn") else getattr(layers[-1], "linear_attn", None), "head_dim",
+        g("head_dim", c.hidden_size // c.num_attention_heads)),
         max_pos=c.max_position_embeddings, window=[g("sliding_window") if x == "sliding_attention" else 0
-        for x in types], eps=g("rms_norm_eps", g("layer_norm_eps", g("norm_eps"))), init_range=c.initializer_range, theta=rope["rope_theta"],
+        for x in types], eps=g("rms_norm_eps", g("layer_norm_eps", g("norm_eps", g("layer_norm_epsilon")))), init_range=c.initializer_range, theta=rope["rope_theta"],
         theta_local=local.get("rope_theta", 0), tied=int(g("tie_word_embeddings")), bos=token(g("bos_token_id", None)),
         eos=token(g("eos_token_id", None)), pad=token(g("pad_token_id", None)), rope_factor=rope.get("factor", 0),
-        no_rope=[1 - x for x in g("no_rope_layers", [1] * c.num_hidden_layers)],
+        no_rope=[1 - x for x in g("no_rope_layers", [int(not hasattr(m.base_model, "wpe"))] * c.num_hidden_layers)],
         rotary=int((c.qk_rope_head_dim if mla else g("head_dim", c.hidden_size // c.num_attention_heads))
             * rope.get("partial_rotary_factor", 1)),
         attn_scalar=g("query_pre_attn_scalar"), attn_cap=g("attn_logit_softcapping"),
@@ -116,6 +120,11 @@ def want(j):
         logit_scale=g("logits_scaling"))
     if g("logit_scale"):
         w["logit_factor"] = c.logit_scale
+    if c.model_type == "gpt_neox":
+        w |= dict(parallel=int(c.use_parallel_residual), attn_bias=int(c.attention_bias),
+            exact_gelu=int(c.hidden_act == "gelu"))
+    if c.model_type == "gpt2":
+        w |= dict(exact_gelu=int(c.activation_function == "gelu"))
     if c.model_type == "cohere2":
         w["no_rope"] = [int(x == "full_attention") for x in types]
     n = g("num_local_experts", g("num_experts", g("n_routed_experts")))

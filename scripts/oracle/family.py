@@ -7,7 +7,9 @@ bfloat16), OUTDIR/NAME.gguf where the family has one, and OUTDIR/NAME.safetensor
   losses F64 [4]: of TRAINED alone, in three steps of AdamW
   grad.X F32: gradient of the mean cross-entropy of the next token, over the
     positions whose next token is in the same piece; if the model's blocks keep
-    less than X, only the part kept, and no tensor if that is nothing
+    less than X, only the part kept, and no tensor if that is nothing.  Rows of a
+    query_key_value are in the order Q, K, V, not by head; matrices that are
+    stored as [in, out] are [out, in]
 Each piece is a forward pass of its own through transformers' eager code, in
 whose source every float32 is replaced by float64."""
 import copy
@@ -114,11 +116,30 @@ FAMILIES |= {
     'lfm2-sees': ('lfm2', 'Lfm2', dict(
         ODD, block_multiple_of=4, layer_types=['conv', 'full_attention'],
         num_hidden_layers=2)),
+    'gpt_neox': ('gpt_neox', 'GPTNeoX', dict(
+        ODD, hidden_size=48, rope_parameters=dict(
+            rope_type='default', rope_theta=1e4, partial_rotary_factor=0.5))),
+    'gpt_neox-serial': ('gpt_neox', 'GPTNeoX', dict(
+        ODD, hidden_size=24, num_attention_heads=3, use_parallel_residual=False,
+        attention_bias=False, tie_word_embeddings=True, hidden_act='gelu_new')),
+    # as many positions as the longest piece has tokens
+    'gpt2': ('gpt2', 'GPT2', dict(ODD, num_attention_heads=3, max_position_embeddings=20, n_inner=20)),
+    'gpt2-untied': ('gpt2', 'GPT2', dict(
+        ODD, num_attention_heads=4, max_position_embeddings=512, tie_word_embeddings=False,
+        activation_function='gelu')),
+    # config.json and tensors as transformers 4 published them
+    'gpt2-published': ('gpt2', 'GPT2', dict(
+        ODD, num_attention_heads=2, max_position_embeddings=20, num_hidden_layers=1)),
+    'gpt_neox-published': ('gpt_neox', 'GPTNeoX', dict(
+        ODD, hidden_size=24, num_attention_heads=3, num_hidden_layers=1)),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
-TRAINED = ['apertus']
+TRAINED = ['apertus', 'gpt_neox', 'gpt2']
+# what a family's configuration does not have
+LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim'],
+         'gpt2': ['num_key_value_heads', 'head_dim', 'intermediate_size']}
 # the same with blocks that keep fewer key-value heads and channels, or none: zeros
 # in the places of the others, as a pruned model is written
 KEPT = dict(groups=[2, 1, 0, 2], mlp=[8, 5, 8, 0])
@@ -132,6 +153,11 @@ FAMILIES |= {
         CUT, sliding_window=5, query_pre_attn_scalar=4,
         layer_types=['sliding_attention', 'full_attention'] * 2)),
     'apertus-cut': ('apertus', 'Apertus', CUT),
+    # as many heads as groups
+    'gpt_neox-cut': ('gpt_neox', 'GPTNeoX', dict(CUT, num_attention_heads=2, rope_parameters=dict(
+        rope_type='default', rope_theta=1e4, partial_rotary_factor=0.4))),
+    'gpt2-cut': ('gpt2', 'GPT2', dict(
+        CUT, num_attention_heads=2, max_position_embeddings=24, n_inner=8)),
 }
 
 
@@ -156,9 +182,10 @@ def double(module):
 
 def make(name):
     module, cls, more = FAMILIES[name]
-    cfg = getattr(transformers, cls + 'Config')(
-        **{**SIZE, **more}, attn_implementation='eager')
-    m = getattr(double(module), cls.removesuffix('Text') + 'ForCausalLM')(cfg).double()
+    size = {k: v for k, v in {**SIZE, **more}.items() if k not in LACKS.get(module, ())}
+    cfg = getattr(transformers, cls + 'Config')(**size, attn_implementation='eager')
+    m = getattr(double(module), cls.removesuffix('Text') + (
+        'LMHeadModel' if module == 'gpt2' else 'ForCausalLM'))(cfg).double()
     # larger weights of a wide model make scores so large that float32 is off
     scale = 0.3 if cfg.hidden_size <= 48 else 2 / cfg.hidden_size ** 0.5 / 2
     gen = torch.Generator().manual_seed(SEED)
@@ -190,24 +217,44 @@ def act_fns(m):
 
 def kept(cfg, name, shape):
     """the part of a tensor of that shape that the block keeps, as a slice an axis"""
-    part = re.fullmatch(r'model\.layers\.(\d+)\.(.*?)(\.weight|\.bias)?', name)
+    part = re.fullmatch(r'\w+\.(layers|h)\.(\d+)\.(.*?)(\.weight|\.bias)?', name)
     whole = tuple(slice(n) for n in shape)
     if part is None:
         return whole
-    i, what = int(part[1]), part[2]
+    i, what = int(part[2]), part[3]
+    if part[1] == 'h':
+        return kept_gpt2(cfg, what, shape, KEPT['groups'][i], KEPT['mlp'][i])
     groups, mlp = KEPT['groups'][i], KEPT['mlp'][i]
     # Gemma's post_attention_layernorm normalises the output of attention
-    attention = 'self_attn' in what or what in (
+    attention = 'self_attn' in what or 'attention.' in what or what in (
         'input_layernorm', 'attention_layernorm') or (
         what == 'post_attention_layernorm' and 'gemma3' in cfg.model_type)
     if not (groups if attention else mlp):
         return tuple(slice(0) for n in shape)
-    heads = dict(q_proj=2, k_proj=1, v_proj=1, o_proj=2)    # of a group
     last = what.split('.')[-1]
-    n = groups * heads[last] * cfg.head_dim if last in heads else mlp
-    if last in ('o_proj', 'down_proj'):
-        return whole[0], slice(n)
-    return (slice(n), *whole[1:]) if last.endswith('_proj') else whole
+    heads = dict(q_proj=2, k_proj=1, v_proj=1, o_proj=2,    # of a group
+                 query_key_value=3, dense=1)
+    head_dim = getattr(cfg, 'head_dim', cfg.hidden_size // cfg.num_attention_heads)
+    n = groups * heads[last] * head_dim if last in heads else mlp
+    if last in ('o_proj', 'down_proj', 'dense', 'dense_4h_to_h'):
+        return (whole[0], slice(n)) if len(shape) == 2 else whole
+    return (slice(n), *whole[1:]) if last.endswith(('_proj', 'query_key_value', 'dense_h_to_4h')) else whole
+
+
+def kept_gpt2(cfg, what, shape, heads, mlp):
+    """the same of a block of GPT-2: each of Q, K and V has its first heads"""
+    attention = 'attn' in what or what == 'ln_1'
+    n = heads * cfg.hidden_size // cfg.num_attention_heads if attention else mlp
+    if n == 0:
+        return tuple(slice(0) for k in shape)
+    if what == 'attn.c_attn':
+        last = torch.cat([torch.arange(n) + k * cfg.hidden_size for k in range(3)])
+        return (slice(shape[0]), last) if len(shape) == 2 else (last,)
+    if what == 'mlp.c_fc':
+        return (slice(shape[0]), slice(n)) if len(shape) == 2 else (slice(n),)
+    if len(shape) == 2:                             # c_proj
+        return slice(n), slice(shape[1])
+    return (slice(shape[0]),)
 
 
 def write_special(o, cfg, p):
@@ -272,16 +319,19 @@ def write_gguf(path, cfg, m):
     """the same model as llama.cpp's converter writes it, matrices in BF16.  None
     for mistral and ministral, whose GGUF is llama's: gguf_small.py writes those; nor for models
     whose blocks differ, which a GGUF cannot say"""
-    if path.endswith(('-cut.gguf', '-sees.gguf')):
+    if path.endswith(('-cut.gguf', '-sees.gguf', '-published.gguf')):
         return
     arch = {'qwen3_5_text': 'QWEN35', 'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
             'cohere': 'COMMAND_R', 'cohere2': 'COHERE2',
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
-            'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2'}
+            'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2',
+            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
-            cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings):
+            cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings) or (
+            cfg.model_type == 'gpt_neox' and not (cfg.attention_bias and cfg.hidden_act == 'gelu')) or (
+            cfg.model_type == 'gpt2' and cfg.activation_function == 'gelu'):
         return
     arch = gguf.MODEL_ARCH[arch[cfg.model_type]]
     o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
@@ -289,8 +339,19 @@ def write_gguf(path, cfg, m):
     o.add_embedding_length(cfg.hidden_size)
     o.add_block_count(cfg.num_hidden_layers)
     o.add_feed_forward_length(m.model.layers[0].feed_forward.w1.out_features
-                              if cfg.model_type == 'lfm2' else cfg.intermediate_size)
+                              if cfg.model_type == 'lfm2' else
+                              cfg.n_inner or 4 * cfg.n_embd
+                              if cfg.model_type == 'gpt2' else cfg.intermediate_size)
     o.add_head_count(cfg.num_attention_heads)
+    if cfg.model_type == 'gpt_neox':
+        write_neox(o, cfg, m)
+        return
+    if cfg.model_type == 'gpt2':
+        o.add_layer_norm_eps(cfg.layer_norm_epsilon)
+        o.add_bos_token_id(cfg.bos_token_id)
+        o.add_eos_token_id(cfg.eos_token_id)
+        write_tensors(o, arch, cfg, m)
+        return
     o.add_head_count_kv([cfg.num_key_value_heads * (t != 'conv') for t in cfg.layer_types]
                         if cfg.model_type == 'lfm2' else cfg.num_key_value_heads)
     o.add_key_length(cfg.head_dim)
@@ -328,6 +389,38 @@ def write_gguf(path, cfg, m):
             x = x[:, 0]
         name = names.get_name(k, try_suffixes=('.weight', '.bias'))
         if x.ndim == 1 or 'conv1d' in name or 'shortconv.conv' in name:
+            o.add_tensor(name, x)
+        else:
+            o.add_tensor(name, gguf.quantize(x, gguf.GGMLQuantizationType.BF16),
+                         raw_dtype=gguf.GGMLQuantizationType.BF16)
+    o.write_header_to_file()
+    o.write_kv_data_to_file()
+    o.write_tensors_to_file()
+    o.close()
+
+
+def write_neox(o, cfg, m):
+    """what llama.cpp's converter writes of it after the first keys, and the tensors; it
+    puts the rows of each query_key_value in the order Q, K, V"""
+    p = cfg.rope_parameters
+    o.add_rope_dimension_count(int(
+        p['partial_rotary_factor'] * (cfg.hidden_size // cfg.num_attention_heads)))
+    o.add_parallel_residual(cfg.use_parallel_residual)
+    o.add_layer_norm_eps(cfg.layer_norm_eps)
+    o.add_bos_token_id(cfg.bos_token_id)
+    o.add_eos_token_id(cfg.eos_token_id)
+    if p['rope_theta'] != 1e4:                      # the converter leaves it out
+        o.add_rope_freq_base(p['rope_theta'])
+    write_special(o, cfg, p)
+    write_tensors(o, gguf.MODEL_ARCH.GPTNEOX, cfg, m)
+
+
+def write_tensors(o, arch, cfg, m):
+    names = gguf.get_tensor_name_map(arch, cfg.num_hidden_layers)
+    for k, p in m.named_parameters():
+        k, x = stored_name(cfg, k), straight(cfg, k, p.detach().float()).contiguous().numpy()
+        name = names.get_name(k, try_suffixes=('.weight', '.bias'))
+        if x.ndim == 1 or 'wpe' in k:
             o.add_tensor(name, x)
         else:
             o.add_tensor(name, gguf.quantize(x, gguf.GGMLQuantizationType.BF16),
@@ -382,9 +475,9 @@ def run(cfg, m):
     for b, lens in enumerate(ROWS):
         at = 0
         for k in lens:
-            if hasattr(m.model, 'rotary_emb'):
+            if hasattr(m.base_model, 'rotary_emb'):
                 # frequencies by length keep those of the longest text so far
-                m.model.rotary_emb = type(m.model.rotary_emb)(cfg)
+                m.base_model.rotary_emb = type(m.base_model.rotary_emb)(cfg)
             z = m(ids[b:b + 1, at:at + k]).logits[0]
             logits[b, at:at + k], first[b, at:at + k] = z.detach().float(), at
             ce = ce - torch.log_softmax(z[:-1], -1).gather(
@@ -397,7 +490,7 @@ def trained(cfg, m):
     """the cross-entropy before each of three steps of AdamW, and after the last;
     blocks' matrices decay"""
     m, path = copy.deepcopy(m), []
-    block = [p for k, p in m.named_parameters() if '.layers.' in k and p.ndim == 2]
+    block = [p for k, p in m.named_parameters() if re.search(r'\.(layers|h)\.', k) and p.ndim == 2]
     rest = [p for p in m.parameters() if not any(p is x for x in block)]
     opt = torch.optim.AdamW([dict(params=block, weight_decay=0.1), dict(params=rest)],
                             lr=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0)
@@ -407,6 +500,59 @@ def trained(cfg, m):
         path[-1].backward()
         opt.step()
     return torch.stack([*path, run(cfg, m)[3]]).detach()
+
+
+def stored_name(cfg, name):
+    """the name that published files have"""
+    return name.replace('lm_head', 'embed_out') if cfg.model_type == 'gpt_neox' else name
+
+
+def straight(cfg, name, x):
+    """a tensor of a block as [out, in], with its rows in the order Q, K, V"""
+    if re.search(r'\.c_(attn|proj|fc)\.weight', name):
+        return x.T
+    if 'query_key_value' not in name:
+        return x
+    head = 3 * cfg.hidden_size // cfg.num_attention_heads
+    x = x.reshape(-1, 3, head // 3, *x.shape[1:])
+    return x.transpose(0, 1).reshape(-1, *x.shape[3:])
+
+
+def published(path, cfg, weights):
+    """the keys of a config.json of transformers 4, and tensors of masks and angles"""
+    c = json.load(open(path))
+    if cfg.model_type == 'gpt2':
+        published_gpt2(path, c, weights)
+        return
+    rope = c.pop('rope_parameters')
+    c |= dict(rotary_emb_base=int(rope['rope_theta']), rotary_pct=rope['partial_rotary_factor'],
+              torch_dtype='float16')
+    keys = ('architectures bos_token_id eos_token_id hidden_act hidden_size initializer_range '
+            'intermediate_size layer_norm_eps max_position_embeddings model_type num_attention_heads '
+            'num_hidden_layers rotary_emb_base rotary_pct tie_word_embeddings torch_dtype use_cache '
+            'use_parallel_residual vocab_size').split()
+    json.dump({k: c[k] for k in keys}, open(path, 'w'), indent=2)
+    for i in range(cfg.num_hidden_layers):
+        at = f'gpt_neox.layers.{i}.attention.'
+        weights[at + 'bias'] = torch.ones(1, 1, 8, 8).tril().bool()
+        weights[at + 'masked_bias'] = torch.tensor(-1e9)
+        weights[at + 'rotary_emb.inv_freq'] = torch.ones(1)
+
+
+def published_gpt2(path, c, weights):
+    """as openai-community/gpt2: names without transformer., masks in float"""
+    c['n_ctx'] = c['n_positions']
+    keys = ('activation_function architectures attn_pdrop bos_token_id embd_pdrop eos_token_id '
+            'initializer_range layer_norm_epsilon model_type n_ctx n_embd n_head n_layer n_positions '
+            'resid_pdrop summary_activation summary_first_dropout summary_proj_to_labels '
+            'summary_type summary_use_proj vocab_size').split()
+    c = {k: c[k] for k in keys} | dict(task_specific_params={
+        'text-generation': dict(do_sample=True, max_length=50)})
+    json.dump(c, open(path, 'w'), indent=2)
+    for k in list(weights):
+        weights[k.removeprefix('transformer.')] = weights.pop(k)
+    for i in range(c['n_layer']):
+        weights[f'h.{i}.attn.bias'] = torch.ones(1, 1, 20, 20).tril()
 
 
 def golden(out, name):
@@ -421,8 +567,8 @@ def golden(out, name):
     for k, p in m.named_parameters():
         grad = p.grad[kept(cfg, k, p.shape)] if name.endswith('-cut') else p.grad
         if grad.numel() > 0:
-            tensors['grad.' + k] = grad.float().contiguous()
-        weights[k] = p.detach().bfloat16()
+            tensors['grad.' + stored_name(cfg, k)] = straight(cfg, k, grad).float().contiguous()
+        weights[stored_name(cfg, k)] = p.detach().bfloat16()
     for k, p in m.named_buffers():
         if 'act_fn' in k:                           # beta and eps, which stay
             weights[k] = p.bfloat16()
@@ -441,6 +587,8 @@ def golden(out, name):
     if name in ('mistral3', 'qwen3_5-sees', 'lfm2-sees'):
         within_vision(out, name, weights, meta)
         return
+    if name.endswith('-published'):
+        published(f'{out}/{name}/config.json', cfg, weights)
     st.save(f'{out}/{name}/model.safetensors', weights, dict(meta, format='pt'))
     reads_back(out, name, m, ids, logits)
 

@@ -178,6 +178,37 @@ for kind in 'dynamic', 'llama3', 'yarn', 'linear', 'yarn-one':
     add(f'lfm2-{kind}', module, cls, dict(
         more, rope_parameters=ROPE[kind], max_position_embeddings=11 if kind == 'dynamic' else 64))
 
+for i in range(25):
+    rng = random.Random(i)
+    heads = rng.choice([1, 2, 3, 6])
+    head = rng.choice([4, 6, 16, 30])
+    kind = ['default', *ROPE][max(0, i - 14)] if i < 14 + len(ROPE) else 'default'
+    if kind == 'yarn-null':
+        kind = 'default'
+    add(f'gpt_neox-{i}-{kind}', 'gpt_neox', 'GPTNeoX', dict(
+        hidden_size=heads * head, num_attention_heads=heads,
+        intermediate_size=rng.randrange(3, 90), num_hidden_layers=rng.randrange(1, 5),
+        vocab_size=rng.randrange(20, 300), tie_word_embeddings=i % 2 == 0,
+        use_parallel_residual=i % 3 != 0, attention_bias=i % 4 != 1,
+        hidden_act=['gelu', 'gelu', 'gelu_new', 'gelu_pytorch_tanh', 'gelu_fast'][i % 5],
+        layer_norm_eps=10 ** rng.uniform(-6, -3),
+        max_position_embeddings=11 if kind == 'dynamic' else 64,
+        rope_parameters=dict(
+            ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6),
+            partial_rotary_factor=rng.choice([2, 4]) / head if head > 4 else 1.0)),
+        f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 3)
+
+for i in range(25):
+    rng = random.Random(100 + i)
+    heads = rng.choice([1, 2, 3, 6])
+    add(f'gpt2-{i}', 'gpt2', 'GPT2', dict(
+        hidden_size=heads * rng.choice([4, 6, 16, 30]), num_attention_heads=heads,
+        n_inner=rng.choice([None, rng.randrange(3, 90)]),
+        num_hidden_layers=rng.randrange(1, 5), vocab_size=rng.randrange(20, 300),
+        max_position_embeddings=rng.randrange(20, 70), tie_word_embeddings=i % 3 != 0,
+        activation_function=['gelu_new', 'gelu_new', 'gelu', 'gelu_pytorch_tanh'][i % 4],
+        layer_norm_epsilon=10 ** rng.uniform(-6, -3)), f32=i % 6 == 1, shards=i % 6 == 2)
+
 
 def store(name):
     """the weights and config.json again, as SAVE says"""
@@ -203,11 +234,12 @@ def store(name):
         rope = c.pop('rope_parameters')
         local = rope.get('sliding_attention')
         rope = dict(rope.get('full_attention', rope))
-        c['rope_theta'] = rope.pop('rope_theta')
+        neox = 'neox' in name
+        c['rotary_emb_base' if neox else 'rope_theta'] = rope.pop('rope_theta')
         if local and 'gemma' in name:
             c['rope_local_base_freq'] = local['rope_theta']
         if 'partial_rotary_factor' in rope:
-            c['partial_rotary_factor'] = rope.pop('partial_rotary_factor')
+            c['rotary_pct' if neox else 'partial_rotary_factor'] = rope.pop('partial_rotary_factor')
         rope['type'] = rope.pop('rope_type')
         c['rope_scaling'] = None if rope['type'] == 'default' else rope
         c['torch_dtype'] = c.pop('dtype')

@@ -10,7 +10,8 @@ Prompts are random and have 1 to 17 ids.  A text of which two logits are ever
 nearer than 1e-3 is left out: float32 may take either.
 The models of BY_LENGTH have other angles of RoPE in texts longer than 9 (olmo2:
 dynamic) and 8 tokens (phi3: longrope): prompts of 1 to 12 ids are shorter and
-longer, texts cross these lengths.  Each text has a model of its own, for transformers goes on
+longer, texts cross these lengths.  Prompts of each of SEEDED are random by a seed of
+their own, so that they do not depend on the models before.  Each text has a model of its own, for transformers goes on
 with the angles of the longest text that a model has seen."""
 import os
 import sys
@@ -26,6 +27,7 @@ SEED = 17
 NAMES = ['gemma3', 'mistral', 'qwen2', 'qwen3']
 BY_LENGTH = ['olmo2', 'phi3']
 LATER = ['cohere', 'cohere2', 'apertus']
+SEEDED = ['gpt_neox', 'gpt2-untied']
 NEW = 24
 
 
@@ -83,6 +85,8 @@ def main(family, out):
     nucleus(out, gen)
     for name in BY_LENGTH + LATER:
         greedy(family, name, gen, lines)
+    for name in SEEDED:
+        greedy(family, name, torch.Generator().manual_seed(SEED), lines)
     with open(f'{out}/greedy.tsv', 'w') as f:
         f.write('\n'.join(lines) + '\n')
 

@@ -64,6 +64,9 @@ FAMILIES = {
         high_freq_factor=9.0, original_max_position_embeddings=100))),
     # whose converted GGUF lacks the head that llama.cpp asks for
     'apertus-tied': ('Apertus', dict(tie_word_embeddings=True)),
+    # which llama.cpp computes with the tanh form of GELU
+    'gpt_neox': ('GPTNeoX', dict(rope_parameters=dict(
+        rope_type='default', rope_theta=1e4, partial_rotary_factor=0.5))),
     'ministral3': ('Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.3))),
     # llama.cpp rounds the corners of yarn, which gpt-oss does not: here they are 0 and 4

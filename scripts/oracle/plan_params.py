@@ -100,6 +100,20 @@ MODELS = {
         position_embedding_type='rope_gptj', rotary_pct=1.0, use_embedding_sharing=True,
         use_gated_activation=True, use_parallel_block=True, use_parallel_embedding=False,
         use_qk_norm=False), '3.35B', 'model card'),
+    'pythia-6.9b': (dict(model_type='gpt_neox', hidden_act='gelu', hidden_size=4096,
+        intermediate_size=16384, num_attention_heads=32, num_hidden_layers=32, vocab_size=50432,
+        bos_token_id=0, eos_token_id=0, initializer_range=0.02, layer_norm_eps=1e-5,
+        max_position_embeddings=2048, rotary_emb_base=10000, rotary_pct=0.25, use_cache=True,
+        tie_word_embeddings=False, use_parallel_residual=True), '6.86B', 'model card'),
+    'gpt-neox-20b': (dict(model_type='gpt_neox', attention_probs_dropout_prob=0, bos_token_id=0,
+        eos_token_id=0, hidden_act='gelu_fast', hidden_dropout_prob=0, hidden_size=6144,
+        initializer_range=0.02, intermediate_size=24576, layer_norm_eps=1e-5,
+        max_position_embeddings=2048, num_attention_heads=64, num_hidden_layers=44, rotary_emb_base=10000,
+        rotary_pct=0.25, tie_word_embeddings=False, use_cache=True, vocab_size=50432), '20.6B', 'model card'),
+    'gpt2-xl': (dict(model_type='gpt2', activation_function='gelu_new', attn_pdrop=0.1, embd_pdrop=0.1,
+        resid_pdrop=0.1, bos_token_id=50256, eos_token_id=50256, initializer_range=0.02,
+        layer_norm_epsilon=1e-5, n_ctx=1024, n_embd=1600, n_head=25, n_layer=48, n_positions=1024,
+        vocab_size=50257), '1558M', 'openai/gpt-2 README'),
 }
 
 

@@ -9,7 +9,7 @@ import struct
 import numpy as np
 
 NAMES = {'f8': 'F64', 'f4': 'F32', 'f2': 'F16', 'u8': 'U64', 'i8': 'I64',
-         'u4': 'U32', 'i4': 'I32', 'u2': 'U16', 'u1': 'U8'}
+         'u4': 'U32', 'i4': 'I32', 'u2': 'U16', 'u1': 'U8', 'b1': 'BOOL'}
 
 
 def to_numpy(x):

@@ -260,7 +260,10 @@ main(void)
         { "phi3-dora", "family/phi3" }, { "qwen3_moe", "experts/qwen3_moe" },
         { "gpt_oss", "experts/gpt_oss" }, { "qwen3_5", "family/qwen3_5" },
         { "cohere", "family/cohere" }, { "cohere2", "family/cohere2" },
-        { "lfm2", "family/lfm2" }, { "apertus", "family/apertus" } };
+        { "lfm2", "family/lfm2" }, { "apertus", "family/apertus" },
+        { "gpt_neox", "family/gpt_neox" },
+        { "gpt_neox-dora", "family/gpt_neox" }, { "gpt2", "family/gpt2" },
+        { "gpt2-dora", "family/gpt2" } };
 
     tap_scratch();
     kern_init();

@@ -36,6 +36,17 @@ small_special(struct config *c)
         c->rotary = c->D / 2 / 2 * 2;
     } else if (strcmp(c->arch, "lfm2") == 0) {
         c->conv = 3;
+    } else if (strcmp(c->arch, "gpt_neox") == 0) {
+        c->KV = c->H = c->d % c->H == 0 ? c->H : 8;
+        c->D = c->d / c->H;
+        c->rotary = c->D / 2 / 2 * 2;
+        c->parallel = c->attn_bias = c->exact_gelu = 1;
+    } else if (strcmp(c->arch, "gpt2") == 0) {
+        c->KV = c->H = c->d % c->H == 0 ? c->H : 8;
+        c->D = c->d / c->H;
+        c->max_pos = 600;
+        for (size_t i = 0; i < c->L; i++)
+            config_set_rope(c, i, 0);
     }
     if (c->conv > 0) {
         for (size_t i = 0; i < c->L; i++)

@@ -223,8 +223,8 @@ tensor_off(const struct tmodel *t, const struct golden *g, size_t i, int k,
 
     if (!block_is_xielu(k))
         return golden_off(got, want);
-    snprintf(name, sizeof name, "grad.model.layers.%zu.mlp.down_proj.weight",
-        i);
+    snprintf(name, sizeof name, "grad.%s%zu.%s", family_blocks(&t->m.c), i,
+        block_tensor_name(&t->m.c, W_DOWN));
     down = golden_get(g, name);
     for (size_t n = 0; n < down->n; n++)
         top = fmax(top, fabs(golden_at(down, n)));
@@ -248,23 +248,20 @@ all(const struct tmodel *t, const struct golden *g)
             n += size_at(t, i, k);
             if (part.first != k) /* its gradient follows the first one's */
                 continue;
-            snprintf(name, sizeof name, "grad.model.layers.%zu.%s", i,
-                part.name);
+            snprintf(name, sizeof name, "grad.%s%zu.%s", family_blocks(&t->m.c),
+                i, part.name);
             if (size_at(t, i, k) > 0)
                 w = farther(w, tensor_off(t, g, i, k, golden_get(g, name)));
             want += count(g, name);
         }
     }
-    w = farther(w,
-        golden_off(t->group[L].g,
-            golden_get(g, "grad.model.embed_tokens.weight")));
-    snprintf(name, sizeof name, "grad.%s",
-        family_outer_name(&t->m.c, OUTER_NORM, 0));
-    w = farther(w, golden_off(t->group[L + 1].g, golden_get(g, name)));
-    if (!t->m.c.tied)
-        w = farther(w,
-            golden_off(t->group[L + 2].g,
-                golden_get(g, "grad.lm_head.weight")));
+    for (enum outer_tensor k = OUTER_EMBED; k < OUTER_N; k++) {
+        if (!family_has_outer(&t->m.c, k))
+            continue;
+        snprintf(name, sizeof name, "grad.%s",
+            family_outer_name(&t->m.c, k, 0));
+        w = farther(w, golden_off(t->group[L + k].g, golden_get(g, name)));
+    }
     return n == want ? w : INFINITY;
 }
 
@@ -470,11 +467,14 @@ main(int argc, char **argv)
         "gemma2", "gemma", "cohere", "cohere2", "olmo2", "olmo3", "smollm3",
         "granite", "phi3", "ministral3", "mistral3", "seed_oss", "ministral",
         "ernie4_5", "granitemoehybrid", "qwen2_5_vl", "qwen3_vl", "youtu",
-        "lfm2", "lfm2-sees", "apertus", "qwen3_5", "qwen3_5-sees", "llama-cut",
-        "qwen2-cut", "qwen3-cut", "gemma3-cut", "apertus-cut" };
+        "gpt_neox", "gpt_neox-serial", "gpt_neox-published", "gpt2",
+        "gpt2-untied", "gpt2-published", "lfm2", "lfm2-sees", "apertus",
+        "qwen3_5", "qwen3_5-sees", "llama-cut", "qwen2-cut", "qwen3-cut",
+        "gemma3-cut", "apertus-cut", "gpt_neox-cut", "gpt2-cut" };
     static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3", "gemma2",
         "gemma", "cohere", "cohere2", "olmo3", "smollm3", "granite", "phi3",
-        "ministral3", "seed_oss", "lfm2", "apertus", "qwen3_5" };
+        "ministral3", "seed_oss", "lfm2", "apertus", "gpt_neox", "gpt2",
+        "qwen3_5" };
     struct pool *pool = pool_new(2, NULL);
 
     if (argc > 2)

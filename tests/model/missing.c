@@ -38,7 +38,8 @@ number(const struct config *c, const char *name, size_t i)
         { "logit_scale", c->logit_scale }, { "logit_factor", c->logit_factor },
         { "experts", (double)c->router.n }, { "used", (double)c->router.k },
         { "expert_mlp", (double)c->expert_mlp }, { "scale", c->router.scale },
-        { "shared", (double)c->shared_mlp },
+        { "shared", (double)c->shared_mlp }, { "parallel", c->parallel },
+        { "attn_bias", c->attn_bias }, { "exact_gelu", c->exact_gelu },
         { "dense", config_whole_block(c, i).experts == 0 },
         { "params", (double)config_params(c, NULL) } };
 

@@ -282,7 +282,7 @@ test_counts(const char *name, const struct tmodel *t)
     less.L = 1; /* block 3 has 2 of 3 groups and no MLP */
     config_set_local(&less, 0, config_window(c, 3) > 0);
     one = plan_flop_forward(&less, shapes + 3, T);
-    less.H = 4;
+    less.H = 2 * (c->H / c->KV);
     less.KV = 2;
     all = plan_flop_forward(&less,
         &(struct block_shape){ .groups = 2, .mlp = 0 }, T);
@@ -315,7 +315,7 @@ main(void)
     static const char *const names[] = { "llama", "qwen2", "qwen3",
         "gemma3_text", "gemma2", "gemma", "cohere", "cohere2", "smollm3",
         "granite", "phi3", "ministral3", "seed_oss", "ministral", "lfm2",
-        "apertus" };
+        "apertus", "gpt_neox", "gpt2" };
     const char *why = kern_init();
 
     ok(why == NULL, "kernels are chosen: %s", why ? why : kern_name());

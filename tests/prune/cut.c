@@ -110,7 +110,11 @@ part_of(const struct model *m, const struct choice_block *b)
         group[b->group != NULL ? b->group[i] : i] = 1.0f;
     for (size_t i = 0; i < b->nchan; i++)
         chan[b->chan != NULL ? b->chan[i] : i] = 1.0f;
-    return (struct fwd_part){ .group = group, .chan = chan };
+    /* a branch that is left out takes its bias with it */
+    return (struct fwd_part){ b->ngroups == 0 &&
+            block_tensor_name(&m->c, W_BO) != NULL,
+        b->nchan == 0 && block_tensor_name(&m->c, W_BDOWN) != NULL, group,
+        chan };
 }
 
 /* Parameters that a search counts for c. */
@@ -200,7 +204,10 @@ test_parts(const char *path, size_t i, const char *groups, const char *chan)
     ok(cut.block[0].source == m.block[i].source &&
             cut.block[0].groups == b.ngroups && cut.block[0].mlp == b.nchan &&
             cut.c.mlp == (b.nchan > 0 ? b.nchan : 1) &&
-            cut.c.KV == (b.ngroups > 0 ? b.ngroups : 1) &&
+            cut.c.KV ==
+                (family_of(&m.c)->even_heads ? m.c.KV
+                        : b.ngroups > 0      ? b.ngroups
+                                             : 1) &&
             cut.c.H == cut.c.KV * (m.c.H / m.c.KV) &&
             model_params(&cut) == params_of(&m, &c),
         "%s: groups %s, channels %s have the shapes of the choice", path,
@@ -367,6 +374,8 @@ main(void)
     test_groups("tests/golden/family/ministral3", 1);
     test_groups("tests/golden/family/seed_oss", 0);
     test_groups("tests/golden/family/apertus", 0);
+    test_groups("tests/golden/family/gpt_neox", 0);
+    test_groups("tests/golden/family/gpt2-untied", 1);
     test_groups("tests/golden/family/ministral", 1);
     test_groups("tests/golden/family/cohere", 0);
     test_groups("tests/golden/family/cohere2", 1);

@@ -5,9 +5,10 @@
 
 batches 6 >b || exit 1
 for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
-    cohere cohere2; do
+    cohere cohere2 gpt_neox gpt2; do
     # windows shorter than the rows, where the family has any
     act='"hidden_act": "silu"'
+    head=12
     windows='"sliding_window": 9,'
     case $family in
     qwen*)
@@ -20,6 +21,15 @@ for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
             \"final_logit_softcapping\": 0.5,"
         ;;
     granite) windows='"logits_scaling": 4,' ;;
+    gpt_neox)
+        act='"hidden_act": "gelu"'
+        windows='"rotary_pct": 0.5,'
+        head=8
+        ;;
+    gpt2)
+        act='"activation_function": "gelu_new"'
+        windows=
+        ;;
     cohere) windows='"logit_scale": 0.25,' ;;
     gemma*)
         act='"hidden_activation": "gelu_pytorch_tanh"'
@@ -29,6 +39,7 @@ for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
     *) ;;
     esac
     { echo "{$windows $act,"; sed 's/^{//; s/"hidden_act": "silu",//
+        s/"head_dim": 12/"head_dim": '$head'/
         s/"llama"/"'"$family"'"/' t.json; } >f.json
     d=$family
     mkdir "$d"

@@ -73,6 +73,10 @@ config_check(const struct config *c, struct err *e)
             "num_key_value_heads: %zu does not "
             "divide %zu heads",
             c->KV, c->H);
+    if (family_of(c)->even_heads && c->H * c->D != c->d)
+        return err_set(e, EX_INPUT,
+            "hidden_size: %zu is not %zu heads of %zu numbers", c->d, c->H,
+            c->D);
     if (c->H * c->D > DIM_MAX)
         return err_set(e, EX_INPUT,
             "head_dim: %zu heads of %zu are more "
@@ -187,6 +191,38 @@ read_layer_types(struct config_file *f, const json_t *j, struct err *e)
     return 0;
 }
 
+/* Does the family's MLP have GELU without a gate? */
+static int
+is_plain_gelu(const struct config *c)
+{
+    return block_tensor_name(c, W_GATE) == NULL &&
+        block_tensor_name(c, W_XIELU_P) == NULL;
+}
+
+/* Read which GELU a plain MLP has. */
+static int
+read_gelu(struct config *c, const json_t *j, struct err *e)
+{
+    static const char *const names[] = { "gelu", "gelu_new", "gelu_fast",
+        "gelu_pytorch_tanh" };
+    const char *key =
+        family_of(c)->bit == FAMILY_GPT2 ? "activation_function" : "hidden_act";
+    const char *name = js_text_of(j, key);
+    size_t i = 0;
+
+    if (!is_plain_gelu(c))
+        return 0;
+    while (i < 4 && strcmp(name, names[i]) != 0)
+        i++;
+    if (i == 4)
+        return err_set(e, EX_INPUT,
+            "%s: \"%.40s\" is not supported (gelu, gelu_new, gelu_fast, "
+            "gelu_pytorch_tanh)",
+            key, name);
+    c->exact_gelu = i == 0;
+    return 0;
+}
+
 /* Read the id, or the list of ids, that end a text. */
 static int
 read_eos(struct config *c, const json_t *j, struct err *e)
@@ -225,10 +261,11 @@ read_filled(struct config_file *f, const json_t *j, struct err *e)
     if (fields_from_json(&config_fields, f, j, "", e) < 0)
         return -1;
     fields_heads(&f->c);
-    return mla_from_json(f, e) < 0 || config_read_rope(f, j, e) < 0 ||
-            mla_check_rope(&f->c, j, e) < 0 || read_layer_types(f, j, e) < 0 ||
-            experts_from_json(f, j, e) < 0 || delta_check(&f->c, e) < 0 ||
-            short_from_json(f, e) < 0 || read_eos(&f->c, j, e) < 0
+    return read_gelu(&f->c, j, e) < 0 || mla_from_json(f, e) < 0 ||
+            config_read_rope(f, j, e) < 0 || mla_check_rope(&f->c, j, e) < 0 ||
+            read_layer_types(f, j, e) < 0 || experts_from_json(f, j, e) < 0 ||
+            delta_check(&f->c, e) < 0 || short_from_json(f, e) < 0 ||
+            read_eos(&f->c, j, e) < 0
         ? -1
         : 0;
 }
@@ -443,6 +480,12 @@ config_linear_name(const struct config *c)
                                : NULL;
 }
 
+int
+config_parallel(const struct config *c)
+{
+    return family_of(c)->parallel || c->parallel;
+}
+
 float
 config_logit_factor(const struct config *c)
 {
@@ -469,7 +512,11 @@ config_gguf_fixed(struct config *c)
             config_set_local(c, i, (i + 1) % f->every != 0);
         if (f->bit == FAMILY_SMOLLM3)
             config_set_rope(c, i, (i + 1) % 4 != 0);
+        if (f->learned)
+            config_set_rope(c, i, 0);
     }
+    c->exact_gelu = f->bit == FAMILY_GPT_NEOX;
+    c->attn_bias = f->may_bias;
     if ((f->bit & GEMMA) != 0)
         c->attn_scalar = c->L == largest ? c->d / c->H : c->D;
 }
@@ -551,6 +598,12 @@ config_bias_json(const struct config *c)
 }
 
 json_t *
+config_gelu_json(const struct config *c)
+{
+    return json_string(c->exact_gelu ? "gelu" : "gelu_new");
+}
+
+json_t *
 config_layers_json(const struct config *c)
 {
     json_t *types = json_array();
@@ -571,15 +624,22 @@ config_positions(const struct config *c)
     return (size_t)((double)c->max_pos * by);
 }
 
-void
-config_note_positions(const struct config *c, size_t T, const char *who)
+int
+config_check_positions(const struct config *c, size_t T, const char *who,
+    struct err *e)
 {
     const size_t positions = config_positions(c);
 
+    if (T > positions && family_of(c)->learned)
+        return err_set(e, EX_INPUT,
+            "%s: rows of %zu tokens, but it has learned %zu positions: make "
+            "rows of at most as many",
+            who, T, positions);
     if (positions > 0 && T > positions)
         note("%s: rows of %zu tokens, but it was made for %zu positions: texts "
              "that are longer may suffer",
             who, T, positions);
+    return 0;
 }
 
 json_t *
@@ -598,7 +658,9 @@ config_to_json(const struct config *c, const struct block_shape *b)
 size_t
 config_params(const struct config *c, const struct block_shape *b)
 {
-    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d;
+    const size_t bias = family_has_outer(c, OUTER_NORM_BIAS) ? c->d : 0;
+    const size_t learned = family_of(c)->learned ? c->max_pos * c->d : 0;
+    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d + bias + learned;
 
     for (size_t i = 0; i < c->L; i++) {
         const struct block_shape is = b ? b[i] : config_whole_block(c, i);

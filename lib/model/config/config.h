@@ -129,6 +129,11 @@ struct config {
                                  * residual stream; 0: 1 */
     double logit_scale;         /* divisor of logits; 0: 1 */
     double logit_factor;        /* factor of logits; 0: 1 */
+    int parallel;   /* 1: blocks are parallel (run.h), also if the family says
+                     * so: config_parallel */
+    int attn_bias;  /* 1: attention has biases (family.may_bias) */
+    int exact_gelu; /* of a plain MLP with GELU; 0: its approximation by
+                     * tanh */
 };
 
 /* Read a parsed config.json.  -1, and the JSON path in *e: a value is not
@@ -163,6 +168,8 @@ void config_set_local(struct config *c, size_t i, int local);
 int config_linear(const struct config *c, size_t i);
 /* What blocks of c with `linear` have, for messages; NULL: none has it. */
 const char *config_linear_name(const struct config *c);
+/* Are blocks parallel (run.h)? */
+int config_parallel(const struct config *c);
 /* The factor of logits: logit_factor / logit_scale. */
 float config_logit_factor(const struct config *c);
 /* Are the heads of block i turned by RoPE? */
@@ -183,9 +190,10 @@ json_t *config_eos_json(const struct config *c);
 /* The tokens of the longest text that the model is made for: max_pos, times the
  * factor of dynamic RoPE if c has it.  0: unknown. */
 size_t config_positions(const struct config *c);
-/* Print a note if rows of T tokens are longer than config_positions; the note
- * calls the model `who`. */
-void config_note_positions(const struct config *c, size_t T, const char *who);
+/* Are rows of T tokens longer than config_positions?  If positions are learned,
+ * -1 and *e; else print a note.  Both call the model `who`. */
+int config_check_positions(const struct config *c, size_t T, const char *who,
+    struct err *e);
 /* Make a config.json object that transformers 4 and 5, vLLM and llama.cpp's
  * converter can read: it has both rope_theta and rope_parameters.  b [L]: the
  * blocks' shapes; NULL: the model was not cut.  Shapes of cut blocks go to

@@ -14,49 +14,59 @@ static const struct config_attr {
     const char *value;
 } config_attrs[] = {
     { "_commit_hash", 0, "null" },
+    { "activation_function", FAMILY_GPT2, "\"gelu_new\"" },
     { "add_cross_attention", 0, "false" },
     { "architectures", 0, "null" },
     { "attention_bias", ~(unsigned)(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3
         | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL |
-        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2),
-        "false" },
-    { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS, "true" },
-    { "attention_dropout", ~(unsigned)(FAMILY_SEED_OSS | FAMILY_LFM2), "0.0" },
+        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 |
+        FAMILY_GPT_NEOX | FAMILY_GPT2), "false" },
+    { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX,
+        "true" },
+    { "attention_dropout", ~(unsigned)(FAMILY_SEED_OSS | FAMILY_LFM2 |
+        FAMILY_GPT2), "0.0" },
     { "attention_dropout", FAMILY_SEED_OSS, "0.1" },
     { "attention_multiplier", FAMILY_GRANITE, "1.0" },
     { "attention_out_bias", FAMILY_SEED_OSS, "false" },
     { "attn_implementation", 0, "null" },
     { "attn_logit_softcapping", FAMILY_GEMMA2, "50.0" },
     { "attn_logit_softcapping", FAMILY_GEMMA3, "null" },
+    { "attn_pdrop", FAMILY_GPT2, "0.1" },
     { "block_auto_adjust_ff_dim", FAMILY_LFM2, "true" },
     { "block_ffn_dim_multiplier", FAMILY_LFM2, "1.0" },
     { "block_multiple_of", FAMILY_LFM2, "256" },
-    { "bos_token_id", FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V3, "0" },
+    { "bos_token_id", FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_GPT_NEOX,
+        "0" },
     { "bos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
         FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "1" },
     { "bos_token_id", FAMILY_SMOLLM3, "128000" },
     { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "2" },
     { "bos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "5" },
+    { "bos_token_id", FAMILY_GPT2, "50256" },
     { "bos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3
         | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
         FAMILY_GPT_OSS, "null" },
     { "chunk_size_feed_forward", 0, "0" },
+    { "classifier_dropout", FAMILY_GPT_NEOX, "0.1" },
     { "clip_qkv", FAMILY_OLMOE, "null" },
     { "conv_L_cache", FAMILY_LFM2, "3" },
     { "conv_bias", FAMILY_LFM2, "false" },
     { "decoder_sparse_step", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "1" },
     { "dtype", 0, "null" },
     { "embd_pdrop", FAMILY_PHI3, "0.0" },
+    { "embd_pdrop", FAMILY_GPT2, "0.1" },
     { "embedding_multiplier", FAMILY_GRANITE, "1.0" },
     { "eos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_DEEPSEEK_V3, "1" },
     { "eos_token_id", FAMILY_SMOLLM3, "128001" },
     { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
-        | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "2" },
+        | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX,
+        "2" },
     { "eos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "255001" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
+    { "eos_token_id", FAMILY_GPT2, "50256" },
     { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
     { "eos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS, "null" },
@@ -73,23 +83,27 @@ static const struct config_attr {
     { "head_dim", FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3, "64" },
     { "head_dim", ~(unsigned)(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 |
         FAMILY_GEMMA | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 |
-        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3), "null" },
+        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2), "null" },
+    { "hidden_act", FAMILY_GPT_NEOX, "\"gelu\"" },
     { "hidden_act", FAMILY_GEMMA, "\"gelu_pytorch_tanh\"" },
     { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_LFM2 | FAMILY_APERTUS), "\"silu\"" },
+        FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX | FAMILY_GPT2),
+        "\"silu\"" },
     { "hidden_act", FAMILY_APERTUS, "\"xielu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
         "\"gelu_pytorch_tanh\"" },
+    { "hidden_dropout", FAMILY_GPT_NEOX, "0.0" },
     { "hidden_size", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
         FAMILY_OLMOE, "2048" },
     { "hidden_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2304" },
     { "hidden_size", FAMILY_LFM2, "2560" },
     { "hidden_size", FAMILY_GPT_OSS, "2880" },
     { "hidden_size", FAMILY_GEMMA | FAMILY_PHI3, "3072" },
-    { "hidden_size", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
-        FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE |
-        FAMILY_COHERE2 | FAMILY_LFM2), "4096" },
+    { "hidden_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3
+        | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE | FAMILY_MINISTRAL3 |
+        FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
+        FAMILY_DEEPSEEK_V2 | FAMILY_APERTUS, "4096" },
+    { "hidden_size", FAMILY_GPT_NEOX, "6144" },
     { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
     { "hidden_size", FAMILY_COHERE | FAMILY_COHERE2, "8192" },
     { "id2label", 0, "null" },
@@ -103,7 +117,7 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_OLMOE, "2048" },
     { "intermediate_size", FAMILY_QWEN2 | FAMILY_QWEN3, "22016" },
     { "intermediate_size", FAMILY_COHERE | FAMILY_COHERE2, "22528" },
-    { "intermediate_size", FAMILY_GEMMA, "24576" },
+    { "intermediate_size", FAMILY_GEMMA | FAMILY_GPT_NEOX, "24576" },
     { "intermediate_size", FAMILY_SEED_OSS, "27648" },
     { "intermediate_size", FAMILY_GPT_OSS, "2880" },
     { "intermediate_size", FAMILY_QWEN2_MOE, "5632" },
@@ -111,14 +125,17 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_PHI3, "8192" },
     { "intermediate_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "9216" },
     { "is_causal", 0, "true" },
+    { "is_decoder", FAMILY_GPT_NEOX, "false" },
     { "is_encoder_decoder", 0, "false" },
     { "kv_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "512" },
     { "label2id", 0, "null" },
-    { "layer_norm_eps", FAMILY_COHERE | FAMILY_COHERE2, "1e-05" },
-    { "layer_types", ~(unsigned)(FAMILY_LLAMA | FAMILY_GEMMA | FAMILY_OLMO2 |
-        FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_SEED_OSS | FAMILY_MIXTRAL |
-        FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 |
-        FAMILY_DEEPSEEK_V3 | FAMILY_COHERE | FAMILY_APERTUS), "null" },
+    { "layer_norm_eps", FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX,
+        "1e-05" },
+    { "layer_norm_epsilon", FAMILY_GPT2, "1e-05" },
+    { "layer_types", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
+        FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
+        FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_5
+        | FAMILY_GPT_OSS | FAMILY_COHERE2 | FAMILY_LFM2, "null" },
     { "linear_conv_kernel_dim", FAMILY_QWEN3_5, "4" },
     { "linear_key_head_dim", FAMILY_QWEN3_5, "128" },
     { "linear_num_key_heads", FAMILY_QWEN3_5, "16" },
@@ -130,7 +147,7 @@ static const struct config_attr {
     { "max_position_embeddings", FAMILY_MISTRAL | FAMILY_GEMMA3 |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS, "131072" },
     { "max_position_embeddings", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
-        FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "2048" },
+        FAMILY_GRANITE | FAMILY_DEEPSEEK_V2 | FAMILY_GPT_NEOX, "2048" },
     { "max_position_embeddings", FAMILY_MINISTRAL3, "262144" },
     { "max_position_embeddings", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "32768" },
@@ -149,8 +166,13 @@ static const struct config_attr {
     { "moe_intermediate_size", FAMILY_QWEN2_MOE, "1408" },
     { "moe_intermediate_size", FAMILY_DEEPSEEK_V3, "2048" },
     { "moe_intermediate_size", FAMILY_QWEN3_MOE, "768" },
+    { "n_embd", FAMILY_GPT2, "768" },
     { "n_group", FAMILY_DEEPSEEK_V3, "8" },
     { "n_group", FAMILY_DEEPSEEK_V2, "null" },
+    { "n_head", FAMILY_GPT2, "12" },
+    { "n_inner", FAMILY_GPT2, "null" },
+    { "n_layer", FAMILY_GPT2, "12" },
+    { "n_positions", FAMILY_GPT2, "1024" },
     { "n_routed_experts", FAMILY_DEEPSEEK_V3, "256" },
     { "n_routed_experts", FAMILY_DEEPSEEK_V2, "64" },
     { "n_shared_experts", FAMILY_DEEPSEEK_V3, "1" },
@@ -168,9 +190,9 @@ static const struct config_attr {
     { "num_attention_heads", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
         FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE |
         FAMILY_OLMOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 |
-        FAMILY_COHERE | FAMILY_COHERE2), "32" },
-    { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2,
-        "64" },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX | FAMILY_GPT2), "32" },
+    { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2 |
+        FAMILY_GPT_NEOX, "64" },
     { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
     { "num_attention_heads", FAMILY_SEED_OSS, "80" },
     { "num_experts", FAMILY_QWEN3_MOE, "128" },
@@ -185,13 +207,14 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "24" },
     { "num_hidden_layers", FAMILY_GEMMA3 | FAMILY_GEMMA2, "26" },
     { "num_hidden_layers", FAMILY_GEMMA, "28" },
-    { "num_hidden_layers", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS |
-        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS |
-        FAMILY_DEEPSEEK_V3 | FAMILY_COHERE | FAMILY_COHERE2), "32" },
+    { "num_hidden_layers", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
+        FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE |
+        FAMILY_PHI3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
+        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "32" },
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
     { "num_hidden_layers", FAMILY_COHERE | FAMILY_COHERE2, "40" },
+    { "num_hidden_layers", FAMILY_GPT_NEOX, "44" },
     { "num_hidden_layers", FAMILY_DEEPSEEK_V3, "61" },
     { "num_hidden_layers", FAMILY_SEED_OSS, "64" },
     { "num_key_value_heads", FAMILY_DEEPSEEK_V3, "128" },
@@ -224,10 +247,10 @@ static const struct config_attr {
     { "pad_token_id", FAMILY_SMOLLM3, "128004" },
     { "pad_token_id", FAMILY_APERTUS, "3" },
     { "pad_token_id", FAMILY_PHI3, "32000" },
-    { "pad_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
-        FAMILY_QWEN3 | FAMILY_GRANITE | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
-        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS |
-        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "null" },
+    { "pad_token_id", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 |
+        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE | FAMILY_COHERE |
+        FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS), "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
     { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "null"
@@ -243,7 +266,9 @@ static const struct config_attr {
     { "qk_rope_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "64" },
     { "qkv_bias", FAMILY_QWEN2_MOE, "true" },
     { "query_pre_attn_scalar", FAMILY_GEMMA3 | FAMILY_GEMMA2, "256" },
+    { "reorder_and_upcast_attn", FAMILY_GPT2, "false" },
     { "resid_pdrop", FAMILY_PHI3, "0.0" },
+    { "resid_pdrop", FAMILY_GPT2, "0.1" },
     { "residual_dropout", FAMILY_SEED_OSS, "0.1" },
     { "residual_multiplier", FAMILY_GRANITE, "1.0" },
     { "return_dict", 0, "true" },
@@ -252,8 +277,8 @@ static const struct config_attr {
         FAMILY_APERTUS, "1e-05" },
     { "rms_norm_eps", ~(unsigned)(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
-        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS), "1e-06"
-        },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS |
+        FAMILY_GPT_NEOX | FAMILY_GPT2), "1e-06" },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
     { "rope_parameters", ~(unsigned)(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS |
@@ -281,12 +306,15 @@ static const struct config_attr {
     { "rope_theta", FAMILY_GPT_OSS, "150000.0" },
     { "rope_theta", FAMILY_SMOLLM3, "2000000.0" },
     { "rope_theta", FAMILY_OLMO3 | FAMILY_COHERE, "500000.0" },
+    { "rotary_pct", FAMILY_GPT_NEOX, "0.25" },
     { "routed_scaling_factor", FAMILY_DEEPSEEK_V2, "1.0" },
     { "routed_scaling_factor", FAMILY_DEEPSEEK_V3, "2.5" },
     { "router_aux_loss_coef", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE | FAMILY_GPT_OSS, "0.001" },
     { "router_aux_loss_coef", FAMILY_OLMOE, "0.01" },
     { "router_jitter_noise", FAMILY_MIXTRAL, "0.0" },
+    { "scale_attn_by_inverse_layer_idx", FAMILY_GPT2, "false" },
+    { "scale_attn_weights", FAMILY_GPT2, "true" },
     { "shared_expert_intermediate_size", FAMILY_QWEN2_MOE, "5632" },
     { "sliding_window", FAMILY_GPT_OSS, "128" },
     { "sliding_window", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
@@ -296,14 +324,20 @@ static const struct config_attr {
         FAMILY_MIXTRAL | FAMILY_OLMOE, "null" },
     { "sliding_window_pattern", FAMILY_COHERE2, "4" },
     { "sliding_window_pattern", FAMILY_GEMMA3, "6" },
+    { "summary_activation", FAMILY_GPT2, "null" },
+    { "summary_first_dropout", FAMILY_GPT2, "0.1" },
+    { "summary_proj_to_labels", FAMILY_GPT2, "true" },
+    { "summary_type", FAMILY_GPT2, "\"cls_index\"" },
+    { "summary_use_proj", FAMILY_GPT2, "true" },
     { "swiglu_alpha", FAMILY_GPT_OSS, "1.702" },
     { "swiglu_limit", FAMILY_GPT_OSS, "7.0" },
     { "tie_encoder_decoder", 0, "false" },
     { "tie_word_embeddings", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
         FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 |
-        FAMILY_LFM2), "false" },
+        FAMILY_LFM2 | FAMILY_GPT2), "false" },
     { "tie_word_embeddings", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2, "true" },
+        FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 |
+        FAMILY_GPT2, "true" },
     { "topk_group", FAMILY_DEEPSEEK_V3, "4" },
     { "topk_group", FAMILY_DEEPSEEK_V2, "null" },
     { "topk_method", FAMILY_DEEPSEEK_V2, "\"greedy\"" },
@@ -312,6 +346,7 @@ static const struct config_attr {
     { "use_bidirectional_attention", FAMILY_GEMMA3, "false" },
     { "use_bidirectional_attention", FAMILY_GEMMA2 | FAMILY_GEMMA, "null" },
     { "use_cache", 0, "true" },
+    { "use_parallel_residual", FAMILY_GPT_NEOX, "true" },
     { "use_qk_norm", FAMILY_COHERE, "false" },
     { "use_sliding_window", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "false" },
@@ -331,7 +366,9 @@ static const struct config_attr {
     { "vocab_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL, "32000" },
     { "vocab_size", FAMILY_PHI3, "32064" },
+    { "vocab_size", FAMILY_GPT2, "50257" },
     { "vocab_size", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50304" },
+    { "vocab_size", FAMILY_GPT_NEOX, "50432" },
     { "vocab_size", FAMILY_LFM2, "65536" },
 };
 
@@ -342,8 +379,12 @@ static const struct config_alias {
     int wins;
 } config_aliases[] = {
     { "block_ff_dim", "intermediate_size", FAMILY_LFM2, 1 },
+    { "hidden_size", "n_embd", FAMILY_GPT2, 0 },
+    { "max_position_embeddings", "n_positions", FAMILY_GPT2, 0 },
+    { "num_attention_heads", "n_head", FAMILY_GPT2, 0 },
     { "num_experts", "n_routed_experts", FAMILY_DEEPSEEK_V2, 0 },
     { "num_experts", "num_local_experts", FAMILY_MIXTRAL | FAMILY_GPT_OSS, 0 },
+    { "num_hidden_layers", "n_layer", FAMILY_GPT2, 0 },
     { "num_local_experts", "n_routed_experts", FAMILY_DEEPSEEK_V3, 0 },
     { "num_local_experts", "num_experts", FAMILY_QWEN3_MOE | FAMILY_OLMOE, 0 },
     { "num_nextn_predict_layers", "num_mtp_layers", FAMILY_DEEPSEEK_V3, 0 },

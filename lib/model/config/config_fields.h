@@ -19,9 +19,11 @@ enum {
     MIXTURES =
         FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK,
     COHERES = FAMILY_COHERE | FAMILY_COHERE2,
+    EVEN_HEADS = FAMILY_GPT_NEOX | FAMILY_GPT2,
     /* by WINDOW_EVERY */
     WINDOWED = GEMMA | FAMILY_OLMO3 | FAMILY_GPT_OSS | FAMILY_COHERE2,
-    PARTIAL = FAMILY_PHI3 | FAMILY_QWEN3_5 /* RoPE turns a part of a head */
+    /* RoPE turns a part of a head */
+    PARTIAL = FAMILY_PHI3 | FAMILY_QWEN3_5 | FAMILY_GPT_NEOX
 };
 #define ALL (~0u)
 #define BUT(families) (~(unsigned)(families))
@@ -142,6 +144,7 @@ const char *arch_key(const struct config *c, const char *name);
 json_t *config_class_json(const struct config *c);
 json_t *config_type_json(const struct config *c);
 json_t *config_bias_json(const struct config *c);
+json_t *config_gelu_json(const struct config *c);
 json_t *config_layers_json(const struct config *c);
 
 /* Set *f to the values that the family of c has where a file lacks the key. */
@@ -154,7 +157,8 @@ void config_file_of(struct config_file *f, const struct config *c);
  * type or is out of range. */
 int fields_from_json(const struct field_table *t, struct config_file *f,
     const json_t *j, const char *at, struct err *e);
-/* Set KV and D to their usual values if the file lacked them (they are 0). */
+/* Set KV and D, and mlp of a gpt2, to their usual values if the file lacked
+ * them (they are 0). */
 void fields_heads(struct config *c);
 /* Make an object of the keys of t. */
 json_t *fields_to_json(const struct field_table *t,

@@ -203,7 +203,8 @@ read_rotary(struct config *c, const json_t *j, struct err *e)
 {
     double part = 1;
 
-    if (js_real(j, "partial_rotary_factor", 0.01, 1, &part, e) < 0 ||
+    if (js_real(j, "rotary_pct", 0.01, 1, &part, e) < 0 ||
+        js_real(j, "partial_rotary_factor", 0.01, 1, &part, e) < 0 ||
         js_real(j, "rope_scaling.partial_rotary_factor", 0.01, 1, &part, e) <
             0 ||
         js_real(j, "rope_parameters.partial_rotary_factor", 0.01, 1, &part, e) <
@@ -216,7 +217,7 @@ read_rotary(struct config *c, const json_t *j, struct err *e)
     c->rotary = (size_t)((double)c->D * part);
     if (c->rotary == c->D)
         c->rotary = 0;
-    if (part < 1 && (c->rotary == 0 || c->rotary % 2 != 0))
+    if (part < 1 && c->D > 0 && (c->rotary == 0 || c->rotary % 2 != 0))
         return err_set(e, EX_INPUT,
             "partial_rotary_factor: %g of heads of %zu is no even number of "
             "dimensions",
@@ -267,9 +268,15 @@ config_read_rope(struct config_file *file, const json_t *j, struct err *e)
     const int new = js_get(j, at) != NULL, old = js_get(j, "rope_scaling") != 0;
     struct config_file o;
 
-    c->theta = config_missing("rope_theta", f->bit);
+    c->theta = f->learned ? 10000 : config_missing("rope_theta", f->bit);
     config_rope_scale(c);
-    if (read_base(j, "rope_theta", at, &c->theta, e) < 0 ||
+    for (size_t i = 0; f->learned && i < c->L; i++)
+        config_set_rope(c, i, 0);
+    if (f->learned)
+        return 0;
+    if (read_base(j,
+            f->bit == FAMILY_GPT_NEOX ? "rotary_emb_base" : "rope_theta", at,
+            &c->theta, e) < 0 ||
         (f->local_rope && read_local(file, j, e) < 0) ||
         read_rotary(c, j, e) < 0 ||
         (f->bit == FAMILY_SMOLLM3 && read_no_rope(file, j, e) < 0))
@@ -297,7 +304,8 @@ kind_json(const struct config *c)
 static json_t *
 turned_json(const struct config *c)
 {
-    return c->rotary > 0 || family_of(c)->bit == FAMILY_QWEN3_5
+    return c->rotary > 0 ||
+            (family_of(c)->bit & (FAMILY_QWEN3_5 | FAMILY_GPT_NEOX)) != 0
         ? rope_part_json(c)
         : NULL;
 }

@@ -27,6 +27,8 @@
     (W_BIT(W_XIELU_P) | W_BIT(W_XIELU_N) | W_BIT(W_XIELU_BETA) | \
         W_BIT(W_XIELU_EPS))
 #define PRE_NORMS (W_BIT(W_NORM1) | W_BIT(W_NORM2))
+#define NORM_BIASES (W_BIT(W_BNORM1) | W_BIT(W_BNORM2))
+#define PLAIN_BIASES (W_BIT(W_BUP) | W_BIT(W_BDOWN))
 #define SHORT (W_BIT(W_SHORT_IN) | W_BIT(W_CONV) | W_BIT(W_SHORT_OUT))
 
 static const struct tensor_name gemma_names[] = {
@@ -49,8 +51,48 @@ static const struct tensor_name lfm2_names[] = {
     { W_UP, "feed_forward.w3.weight", NULL },
     { W_DOWN, "feed_forward.w2.weight", NULL },
     { W_CONV, "conv.conv.weight", "shortconv.conv.weight" },
-    { W_N, "model.embedding_norm.weight", "token_embd_norm.weight" },
+    { W_N + OUTER_NORM, "model.embedding_norm.weight",
+        "token_embd_norm.weight" },
     { -1, NULL, NULL }
+};
+static const struct tensor_name neox_names[] = {
+    { W_O, "attention.dense.weight", NULL },
+    { W_BO, "attention.dense.bias", NULL },
+    { W_UP, "mlp.dense_h_to_4h.weight", NULL },
+    { W_BUP, "mlp.dense_h_to_4h.bias", NULL },
+    { W_DOWN, "mlp.dense_4h_to_h.weight", NULL },
+    { W_BDOWN, "mlp.dense_4h_to_h.bias", NULL },
+    { W_N + OUTER_EMBED, "gpt_neox.embed_in.weight", NULL },
+    { W_N + OUTER_NORM, "gpt_neox.final_layer_norm.weight", NULL },
+    { W_N + OUTER_NORM_BIAS, "gpt_neox.final_layer_norm.bias", NULL },
+    { W_N + OUTER_HEAD, "embed_out.weight", NULL }, { -1, NULL, NULL }
+};
+static const struct tensor_name gpt2_names[] = {
+    { W_NORM1, "ln_1.weight", NULL }, { W_BNORM1, "ln_1.bias", NULL },
+    { W_O, "attn.c_proj.weight", NULL }, { W_BO, "attn.c_proj.bias", NULL },
+    { W_NORM2, "ln_2.weight", NULL }, { W_BNORM2, "ln_2.bias", NULL },
+    { W_UP, "mlp.c_fc.weight", NULL }, { W_BUP, "mlp.c_fc.bias", NULL },
+    { W_DOWN, "mlp.c_proj.weight", NULL }, { W_BDOWN, "mlp.c_proj.bias", NULL },
+    { W_N + OUTER_EMBED, "transformer.wte.weight", NULL },
+    { W_N + OUTER_NORM, "transformer.ln_f.weight", NULL },
+    { W_N + OUTER_NORM_BIAS, "transformer.ln_f.bias", NULL },
+    { W_N + OUTER_POSITIONS, "transformer.wpe.weight", NULL },
+    { -1, NULL, NULL }
+};
+
+static const struct stored_rows phi3_fused[] = {
+    { "self_attn.qkv_proj.weight", "attn_qkv.weight", W_Q, 3 },
+    { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
+    { NULL, NULL, 0, 0 }
+};
+static const struct stored_rows neox_fused[] = {
+    { "attention.query_key_value.weight", "attn_qkv.weight", W_Q, 3 },
+    { "attention.query_key_value.bias", "attn_qkv.bias", W_BQ, 3 },
+    { NULL, NULL, 0, 0 }
+};
+static const struct stored_rows gpt2_fused[] = {
+    { "attn.c_attn.weight", "attn_qkv.weight", W_Q, 3 },
+    { "attn.c_attn.bias", "attn_qkv.bias", W_BQ, 3 }, { NULL, NULL, 0, 0 }
 };
 
 static const struct family families[] = {
@@ -133,7 +175,7 @@ static const struct family families[] = {
         .gguf = "phi3",
         .bit = FAMILY_PHI3,
         .windows = WINDOW_ALL,
-        .fused = 1 },
+        .fused = phi3_fused },
     { .type = "ministral3",
         .class = "Ministral3ForCausalLM",
         .gguf = "mistral3",
@@ -233,10 +275,38 @@ static const struct family families[] = {
     { .type = "apertus",
         .class = "ApertusForCausalLM",
         .gguf = "apertus",
+        .gguf_head = 1,
         .bit = FAMILY_APERTUS,
         .more = QK_NORMS | XIELU,
         .less = W_BIT(W_GATE),
         .names = apertus_names },
+    { .type = "gpt_neox",
+        .class = "GPTNeoXForCausalLM",
+        .gguf = "gptneox",
+        .gguf_head = 1,
+        .bit = FAMILY_GPT_NEOX,
+        .more = BIASES | W_BIT(W_BO) | NORM_BIASES | PLAIN_BIASES,
+        .less = W_BIT(W_GATE),
+        .fused = neox_fused,
+        .by_head = 1,
+        .blocks = "gpt_neox.layers.",
+        .layer_norm = 1,
+        .even_heads = 1,
+        .may_bias = 1,
+        .names = neox_names },
+    { .type = "gpt2",
+        .class = "GPT2LMHeadModel",
+        .gguf = "gpt2",
+        .bit = FAMILY_GPT2,
+        .more = BIASES | W_BIT(W_BO) | NORM_BIASES | PLAIN_BIASES,
+        .less = W_BIT(W_GATE),
+        .fused = gpt2_fused,
+        .turned = 1,
+        .learned = 1,
+        .blocks = "transformer.h.",
+        .layer_norm = 1,
+        .even_heads = 1,
+        .names = gpt2_names },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -356,6 +426,24 @@ static const struct tensor {
     [W_XIELU_N] = { "mlp.act_fn.alpha_n", "xielu.alpha_n", ONE, ONE, SOME },
     [W_XIELU_BETA] = { "mlp.act_fn.beta", "xielu.beta", ONE, ONE, SOME },
     [W_XIELU_EPS] = { "mlp.act_fn.eps", "xielu.eps", ONE, ONE, SOME },
+    [W_BNORM1] = { "input_layernorm.bias", "attn_norm.bias", ONE, HIDDEN,
+        SOME },
+    [W_BNORM2] = { "post_attention_layernorm.bias", "ffn_norm.bias", ONE,
+        HIDDEN, SOME },
+    [W_BUP] = { "mlp.up_proj.bias", "ffn_up.bias", ONE, MLP, SOME },
+    [W_BDOWN] = { "mlp.down_proj.bias", "ffn_down.bias", ONE, HIDDEN, SOME },
+};
+
+static const struct tensor_name outer_names[OUTER_N] = {
+    [OUTER_EMBED] = { W_N + OUTER_EMBED, "model.embed_tokens.weight",
+        "token_embd.weight" },
+    [OUTER_NORM] = { W_N + OUTER_NORM, "model.norm.weight",
+        "output_norm.weight" },
+    [OUTER_HEAD] = { W_N + OUTER_HEAD, "lm_head.weight", "output.weight" },
+    [OUTER_NORM_BIAS] = { W_N + OUTER_NORM_BIAS, "model.norm.bias",
+        "output_norm.bias" },
+    [OUTER_POSITIONS] = { W_N + OUTER_POSITIONS, "model.embed_positions.weight",
+        "position_embd.weight" },
 };
 
 const struct family *
@@ -406,8 +494,11 @@ static int
 family_has(const struct config *c, int t)
 {
     const struct family *f = family_of(c);
+    const uint64_t has = tensors[t].of == EVERY ? ~f->less : f->more;
+    const uint64_t bare =
+        f->may_bias && !c->attn_bias ? BIASES | W_BIT(W_BO) : 0;
 
-    return ((tensors[t].of == EVERY ? ~f->less : f->more) & W_BIT(t)) != 0;
+    return (has & ~bare & W_BIT(t)) != 0;
 }
 
 int
@@ -420,15 +511,16 @@ int
 block_is_bias(int t)
 {
     return t == W_BQ || t == W_BK || t == W_BV || t == W_BO ||
-        (t >= W_ROUTER_BIAS && t <= W_ROUTER_SHIFT);
+        (t >= W_ROUTER_BIAS && t <= W_ROUTER_SHIFT) ||
+        (t >= W_BNORM1 && t <= W_BDOWN);
 }
 
 int
 block_is_attention(int t)
 {
     return t <= W_O || (t >= W_BQ && t <= W_NORM_ATT) || t == W_BO ||
-        t == W_SINKS || block_is_delta(t) || block_is_latent(t) ||
-        block_is_short(t);
+        t == W_SINKS || t == W_BNORM1 || block_is_delta(t) ||
+        block_is_latent(t) || block_is_short(t);
 }
 
 int
@@ -462,15 +554,23 @@ block_is_of_experts(int t)
         (t >= W_ROUTER_BIAS && t <= W_ROUTER_SHIFT);
 }
 
-/* The names of tensor t in f. */
+const char *
+family_blocks(const struct config *c)
+{
+    const char *own = family_of(c)->blocks;
+
+    return own != NULL ? own : "model.layers.";
+}
+
+/* The names in f of tensor t of blocks, or of outer tensor t - W_N. */
 static struct tensor_name
 names_of(const struct family *f, int t)
 {
     const struct tensor_name *own = f->names;
-    struct tensor_name n = { t, "model.norm.weight", "output_norm.weight" };
+    struct tensor_name n = t < W_N
+        ? (struct tensor_name){ t, tensors[t].hf, tensors[t].gguf }
+        : outer_names[t - W_N];
 
-    if (t < W_N)
-        n = (struct tensor_name){ t, tensors[t].hf, tensors[t].gguf };
     while (own != NULL && own->t >= 0 && own->t != t)
         own++;
     if (own != NULL && own->t == t) {
@@ -489,13 +589,18 @@ block_tensor_name(const struct config *c, int t)
 const char *
 family_outer_name(const struct config *c, enum outer_tensor k, int gguf)
 {
-    const struct tensor_name n = k == OUTER_NORM ? names_of(family_of(c), W_N)
-        : k == OUTER_EMBED
-        ? (struct tensor_name){ W_N, "model.embed_tokens.weight",
-              "token_embd.weight" }
-        : (struct tensor_name){ W_N, "lm_head.weight", "output.weight" };
+    const struct tensor_name n = names_of(family_of(c), W_N + (int)k);
 
     return gguf ? n.gguf : n.hf;
+}
+
+int
+family_has_outer(const struct config *c, enum outer_tensor k)
+{
+    return k == OUTER_HEAD     ? !c->tied
+        : k == OUTER_NORM_BIAS ? (family_of(c)->more & W_BIT(W_BNORM1)) != 0
+        : k == OUTER_POSITIONS ? family_of(c)->learned
+                               : 1;
 }
 
 float
@@ -511,18 +616,35 @@ family_norm_add(const struct config *c, int t)
 struct stored_rows
 block_stored(const struct config *c, int t)
 {
-    static const struct stored_rows fused[] = {
-        { "self_attn.qkv_proj.weight", "attn_qkv.weight", W_Q, 3 },
-        { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
-    };
-
     const struct family *f = family_of(c);
 
-    for (size_t i = 0; f->fused && i < 2; i++)
-        if (t >= fused[i].first && t < fused[i].first + fused[i].n)
-            return fused[i];
+    for (const struct stored_rows *s = f->fused; s != NULL && s->n > 0; s++)
+        if (t >= s->first && t < s->first + s->n)
+            return *s;
     return (struct stored_rows){ block_tensor_name(c, t), names_of(f, t).gguf,
         t, 1 };
+}
+
+size_t
+block_stored_row(const struct config *c, int t, size_t before, size_t r)
+{
+    const struct stored_rows s = block_stored(c, t);
+    const size_t head = r / c->D, part = (size_t)(t - s.first);
+
+    return family_of(c)->by_head && s.n > 1
+        ? (head * (size_t)s.n + part) * c->D + r % c->D
+        : before + r;
+}
+
+void
+block_stored_dims(const struct config *c, int t, const struct block_shape *b,
+    size_t *rows, size_t *cols)
+{
+    block_dims(c, t, b, rows, cols);
+    if (block_is_vector(t)) {
+        *rows = *cols;
+        *cols = 1;
+    }
 }
 
 void
@@ -531,8 +653,10 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
 {
     const struct block_shape is = b ? *b : config_whole_block(c, 0);
     const size_t groups = is.groups, mlp = is.mlp, E = is.experts;
+    const int one_norm =
+        config_parallel(c) && block_tensor_name(c, W_NORM2) == NULL;
     const int there = family_has(c, t) &&
-        (t == W_NORM1 ? groups + is.linear + (family_of(c)->parallel ? mlp : 0)
+        (t == W_NORM1 ? groups + is.linear + (one_norm ? mlp : 0)
                 : block_is_delta(t) || block_is_short(t) ? is.linear
                 : t == W_Q && c->mla.q_rank > 0          ? 0
                 : t >= W_MLA_QA && t <= W_MLA_QB  ? groups * c->mla.q_rank

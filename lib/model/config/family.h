@@ -37,7 +37,9 @@ enum {
     FAMILY_LFM2 = 1 << 24,
     FAMILY_APERTUS = 1 << 25,
     FAMILY_COHERE = 1 << 26,
-    FAMILY_COHERE2 = 1 << 27
+    FAMILY_COHERE2 = 1 << 27,
+    FAMILY_GPT_NEOX = 1 << 28,
+    FAMILY_GPT2 = 1 << 29
 };
 
 /* Which blocks attend only to the last sliding_window tokens: those that
@@ -50,11 +52,32 @@ enum windows {
     WINDOW_EVERY     /* all but every n-th, n being `every` of the family */
 };
 
+/* A tensor outside of blocks.  In training each is a group of its own: group L
+ * + k. */
+enum outer_tensor {
+    OUTER_EMBED,
+    OUTER_NORM,
+    OUTER_HEAD,
+    OUTER_NORM_BIAS,
+    OUTER_POSITIONS,
+    OUTER_N
+};
+
 /* The names of tensor t in a family, where they are not those of most families;
- * NULL: as in most.  t is W_N for the final norm; the last entry has t -1. */
+ * NULL: as in most.  t is W_N + k for outer tensor k; the last entry has
+ * t -1. */
 struct tensor_name {
     int t;
     const char *hf, *gguf;
+};
+
+/* A stored tensor: the rows of the block's tensors first..first+n-1, one after
+ * another; n is 1 unless the family is fused.  Biases have elements for
+ * rows. */
+struct stored_rows {
+    const char *name; /* after family_blocks and "N." */
+    const char *gguf; /* after "blk.N." */
+    int first, n;
 };
 
 struct family {
@@ -69,6 +92,8 @@ struct family {
     size_t every; /* the n of WINDOW_EVERY */
     /* what the family computes in another way than Llama */
     int permuted;    /* GGUF permutes the rows of Q and K */
+    int gguf_head;   /* a GGUF has the head even if it is the embedding:
+                      * llama.cpp asks for it */
     int gemma;       /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
                       * not); embeddings are multiplied by sqrt(hidden size);
                       * the MLP is GeGLU */
@@ -76,17 +101,29 @@ struct family {
                       * with the base config.theta_local */
     int whole_norms; /* W_NQ and W_NK are norms of the whole projection, not of
                       * each head */
-    int fused;       /* Q, K and V are rows of one stored tensor, gate and up of
-                      * another */
-    int joined;      /* Hugging Face stores experts' matrices in one tensor
+    const struct stored_rows *fused; /* stored tensors that hold several of a
+                                      * block's; the last entry has n 0.  NULL:
+                                      * there are none */
+    int by_head; /* in Hugging Face's files fused tensors have the rows of the
+                  * first head (of Q, then of K, then of V) before those of the
+                  * second */
+    int turned;  /* Hugging Face's files have matrices of blocks as [in,out] */
+    int learned; /* in place of RoPE each position has a vector, which is added
+                  * to the embedding; there are config.max_pos of them */
+    const char *blocks; /* what the names of blocks' tensors begin with; NULL:
+                         * "model.layers." */
+    int joined;         /* Hugging Face stores experts' matrices in one tensor
                       * (experts_joined.h) */
-    int clamped_glu; /* 1: experts use the unit of glu_clamp.h */
+    int clamped_glu;    /* 1: experts use the unit of glu_clamp.h */
     const struct tensor_name *names; /* NULL: all are as in most families */
     int minus_one;  /* Hugging Face stores norms minus 1, as of a Gemma */
-    int layer_norm; /* norms of the residual stream are LayerNorm, without
-                     * bias */
-    int parallel;   /* mixer and feed-forward read the same norm of the same
-                    * stream, and both are added to it */
+    int layer_norm; /* norms of the residual stream are LayerNorm */
+    int parallel;   /* blocks are parallel (run.h), whatever config.parallel
+                     * is */
+    int even_heads; /* a head has hidden size / heads numbers: files have no key
+                     * for another size */
+    int may_bias;   /* Q, K, V and o have biases only if config.attn_bias is
+                     * 1 */
     int pairs;      /* RoPE turns 2i and 2i + 1 together, in both formats */
     int gated;      /* W_Q has, after the rows of each head, as many rows more,
                     * which give the gate of that head's output (att_gate) */
@@ -112,24 +149,28 @@ float family_norm_add(const struct config *c, int t);
 void block_dims(const struct config *c, int t, const struct block_shape *b,
     size_t *rows, size_t *cols);
 
-/* The Hugging Face name of tensor t after "model.layers.N.", such as
+/* What the Hugging Face names of blocks' tensors begin with: "model.layers.";
+ * the block's number and "." follow. */
+const char *family_blocks(const struct config *c);
+/* The Hugging Face name of tensor t after that, such as
  * "input_layernorm.weight"; NULL: the family has no such tensor. */
 const char *block_tensor_name(const struct config *c, int t);
 /* The name of a tensor outside of blocks, in a GGUF or in a Hugging Face
- * directory. */
-enum outer_tensor { OUTER_EMBED, OUTER_NORM, OUTER_HEAD };
+ * directory.  family_has_outer: does a model of c have it (a tied head is not
+ * there)? */
 const char *family_outer_name(const struct config *c, enum outer_tensor k,
     int gguf);
+int family_has_outer(const struct config *c, enum outer_tensor k);
 
-/* A stored tensor: the rows of the block's tensors first..first+n-1, one after
- * another; n is 1 unless the family is fused. */
-struct stored_rows {
-    const char *name; /* after "model.layers.N." */
-    const char *gguf; /* after "blk.N." */
-    int first, n;
-};
 /* The stored tensor that holds tensor t of a block. */
 struct stored_rows block_stored(const struct config *c, int t);
+/* The row of that tensor, in a Hugging Face directory, in which row r of t is;
+ * `before`: rows of the tensors before t. */
+size_t block_stored_row(const struct config *c, int t, size_t before, size_t r);
+/* block_dims for stored tensors: rows and columns, or of a vector elements and
+ * 1. */
+void block_stored_dims(const struct config *c, int t,
+    const struct block_shape *b, size_t *rows, size_t *cols);
 
 /* block_is_vector: is tensor t a vector (which has no weight decay)?
  * block_is_bias: a bias?  block_is_attention: a part of attention, its norms

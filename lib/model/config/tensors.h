@@ -20,7 +20,8 @@
  * W_MLA_... are latent attention's (mla.h), in place of W_K and
  * W_V; W_Q is there only if queries have no latent.
  *
- * A family without W_GATE has the plain MLP (plain.c), whose unit is xIELU. */
+ * A family without W_GATE has the plain MLP (plain.c), whose unit is xIELU or,
+ * without W_XIELU_..., GELU. */
 enum {
     W_NORM1,
     W_Q,
@@ -71,6 +72,10 @@ enum {
     W_XIELU_N,      /* [1] alpha_n */
     W_XIELU_BETA,   /* [1] not trained */
     W_XIELU_EPS,    /* [1] not trained */
+    W_BNORM1,       /* [d] biases of norms, of up and of down */
+    W_BNORM2,
+    W_BUP, /* [mlp] */
+    W_BDOWN,
     W_N
 };
 /* The bit of tensor t in a set of tensors. */

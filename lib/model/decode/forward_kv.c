@@ -394,7 +394,7 @@ run_tile(struct kvcache *k)
         float *to = r->state != NULL ? r->state : r->last;
 
         if (to != NULL)
-            stream_norm(k->f, to, k->x + t * d, k->f->norm);
+            stream_norm(k->f, to, k->x + t * d, k->f->norm, k->f->norm_bias);
         if (r->last != NULL && to != r->last)
             memcpy(r->last, to, d * sizeof *to);
     }
@@ -434,7 +434,7 @@ add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id,
         k->span[k->spans++] = (struct delta_run){ r->text, row, 0, r->pos };
     k->span[k->spans - 1].n++;
     k->row[row].span = k->spans - 1;
-    embed_id(k->f, id, k->x + row * m->c.d);
+    embed_id(k->f, id, r->pos, k->x + row * m->c.d);
 }
 
 /* Is there room for more tokens of n texts? */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define PREFIX "base_model.model."
-#define EMBED "model.embed_tokens"
 #define HEAD PREFIX "lm_head."
 #define MERGE ": merge the adapter into the model with PEFT (merge_and_unload)"
 enum { RANK_MOST = 1 << 16, NAME_MOST = 200 };
@@ -48,7 +47,7 @@ module_path(const struct config *c, size_t i, size_t k, char name[NAME_MOST])
 {
     const char *t = block_stored(c, (int)k).name;
 
-    snprintf(name, NAME_MOST, "model.layers.%zu.%.*s", i,
+    snprintf(name, NAME_MOST, "%s%zu.%.*s", family_blocks(c), i,
         (int)(strrchr(t, '.') - t), t);
 }
 
@@ -163,9 +162,10 @@ is_idle(const char *key, const json_t *v)
             json_array_size(v) == 0);
 }
 
-/* Refuse what changes the model in a way that is not implemented. */
+/* Refuse what changes the model in a way that is not implemented.  turned: the
+ * model's matrices are stored as [in,out], which fan_in_fan_out says. */
 static int
-check_config(const json_t *config, struct err *e)
+check_config(const json_t *config, int turned, struct err *e)
 {
     static const char *const idle[] = { "bias", "lora_bias", "fan_in_fan_out",
         "init_lora_weights", "layer_replication", "target_parameters",
@@ -179,7 +179,8 @@ check_config(const json_t *config, struct err *e)
         return err_set(e, EX_INPUT, "peft_type: is %.40s, not LORA",
             type != NULL ? type : "missing");
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
-        if (!is_idle(idle[i], json_object_get(config, idle[i])))
+        if (!is_idle(idle[i], json_object_get(config, idle[i])) &&
+            !(turned && strcmp(idle[i], "fan_in_fan_out") == 0))
             return err_set(e, EX_INPUT,
                 "%s: has a value that is not implemented" MERGE, idle[i]);
     for (size_t i = 0; i < 2; i++) {
@@ -325,9 +326,13 @@ read_matrix(struct reading *r, size_t i, size_t k, struct err *e)
         return -1;
     l->scale = module_scale(r, module, l->rank);
     weight_widen(l->a, a->dtype, a->data, a->n);
-    widen_rows(l->b, b, before, w->rows, l->rank);
-    if (l->m != NULL)
-        widen_rows(l->m, m, before, w->rows, 1);
+    for (size_t row = 0; row < w->rows; row++) {
+        const size_t from = block_stored_row(&r->m->c, (int)k, before, row);
+
+        widen_rows(l->b + row * l->rank, b, from, 1, l->rank);
+        if (l->m != NULL)
+            widen_rows(l->m + row, m, from, 1, 1);
+    }
     return 0;
 }
 
@@ -341,13 +346,24 @@ take_saved(struct weight *w, const struct st_tensor *t, const char *module,
     return weight_set(w, t->data, t->dtype, w->rows, w->cols);
 }
 
+/* The path of the embedding's module. */
+static const char *
+embed_path(const struct config *c)
+{
+    static char path[40];
+    const char *name = family_outer_name(c, OUTER_EMBED, 0);
+
+    snprintf(path, sizeof path, "%.*s", (int)(strrchr(name, '.') - name), name);
+    return path;
+}
+
 /* Point m's embedding and head to tensors that were saved whole, if any. */
 static int
 read_whole(struct reading *r, struct err *e)
 {
-    const struct st_tensor *under =
-                               module_tensor(r, EMBED, "base_layer.weight"),
-                           *embed = module_tensor(r, EMBED, "weight"),
+    const char *path = embed_path(&r->m->c);
+    const struct st_tensor *under = module_tensor(r, path, "base_layer.weight"),
+                           *embed = module_tensor(r, path, "weight"),
                            *head = module_tensor(r, "lm_head", "weight");
     const int tying =
         json_is_true(json_object_get(r->config, "ensure_weight_tying"));
@@ -355,7 +371,7 @@ read_whole(struct reading *r, struct err *e)
 
     embed = embed != NULL ? embed : under;
     r->a->whole |= embed != NULL || head != NULL || r->a->embed.rank > 0;
-    if (embed != NULL && take_saved(&m->embed, embed, EMBED, e) < 0)
+    if (embed != NULL && take_saved(&m->embed, embed, path, e) < 0)
         return -1;
     if (embed != NULL && m->c.tied && (embed == under || tying))
         m->head = m->embed;
@@ -391,18 +407,19 @@ read_embed(struct reading *r, struct err *e)
 {
     struct low_rank *l = &r->a->embed;
     const size_t V = r->m->c.V, d = r->m->c.d;
+    const char *path = embed_path(&r->m->c);
     const struct st_tensor *a, *b;
 
-    if (module_rank(r, EMBED, SIZE_MAX, "lora_embedding_A", &l->rank, e) < 0)
+    if (module_rank(r, path, SIZE_MAX, "lora_embedding_A", &l->rank, e) < 0)
         return -1;
     if (l->rank == 0)
         return 0;
-    a = module_tensor(r, EMBED, "lora_embedding_A");
-    b = module_tensor(r, EMBED, "lora_embedding_B");
-    if (check_shape(a, EMBED, l->rank, V, e) < 0 ||
-        check_shape(b, EMBED, d, l->rank, e) < 0)
+    a = module_tensor(r, path, "lora_embedding_A");
+    b = module_tensor(r, path, "lora_embedding_B");
+    if (check_shape(a, path, l->rank, V, e) < 0 ||
+        check_shape(b, path, d, l->rank, e) < 0)
         return -1;
-    l->scale = module_scale(r, EMBED, l->rank);
+    l->scale = module_scale(r, path, l->rank);
     l->a = transposed(b);
     l->b = transposed(a);
     return 0;
@@ -509,7 +526,7 @@ adapter_open(struct adapter *a, const char *path, struct model *m,
 
     memset(a, 0, sizeof *a);
     r.config = config;
-    if (ok == 0 && check_config(config, e) < 0)
+    if (ok == 0 && check_config(config, family_of(&m->c)->turned, e) < 0)
         ok = err_prefix(e, "%s", file);
     free(file);
     if (ok == 0)
@@ -585,6 +602,8 @@ adapter_config(const struct adapter_opt *o, const struct model *m)
         json_object_set_new(j, null[i], json_null());
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)
         json_object_set_new(j, no[i], json_false());
+    if (family_of(&m->c)->turned)
+        json_object_set_new(j, "fan_in_fan_out", json_true());
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
         json_object_set_new(j, empty[i], json_object());
     if (o->alpha == floor(o->alpha))
@@ -606,9 +625,9 @@ put_matrix(struct st_out *o, const char *module, const char *suffix,
         st_out_tensor(o, name, DT_F32, 1, &cols, p);
 }
 
-/* Copy B (m 0) or the magnitudes (m 1) of the matrices whose rows are in the
- * stored tensor that begins with matrix k of block i, one after another; the
- * caller frees them. */
+/* Copy B (magnitudes 0) or the magnitudes (1) of the matrices whose rows are in
+ * the stored tensor that begins with matrix k of block i, in the order of its
+ * rows; the caller frees them. */
 static float *
 stacked(const struct adapter *a, const struct model *m, size_t i, size_t k,
     int magnitudes)
@@ -617,15 +636,17 @@ stacked(const struct adapter *a, const struct model *m, size_t i, size_t k,
     const struct low_rank *l = &a->low[i * W_N + k];
     const size_t cols = magnitudes ? 1 : l->rank;
     size_t before, all;
-    float *x, *to;
+    float *x;
 
     stored_rows_of(m, i, k, &before, &all);
-    x = to = xreallocarray(NULL, all * cols, sizeof *x);
+    x = xreallocarray(NULL, all * cols, sizeof *x);
     for (size_t j = k; j < k + n; j++, l++) {
-        const size_t size = m->block[i].w[j].rows * cols;
+        const float *from = magnitudes ? l->m : l->b;
 
-        memcpy(to, magnitudes ? l->m : l->b, size * sizeof *to);
-        to += size;
+        stored_rows_of(m, i, j, &before, &all);
+        for (size_t r = 0; r < m->block[i].w[j].rows; r++)
+            memcpy(x + block_stored_row(&m->c, (int)j, before, r) * cols,
+                from + r * cols, cols * sizeof *x);
     }
     return x;
 }

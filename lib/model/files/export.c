@@ -1,6 +1,7 @@
 /* Writing a Hugging Face directory; see export.h. */
 #include "model/files/export.h"
 #include "kern/quant_out.h"
+#include "model/files/arranged.h"
 #include "model/files/experts_joined.h"
 #include "model/config/family.h"
 #include "model/files/model.h"
@@ -265,6 +266,32 @@ write_joined(const struct model *m, const struct tensor_out *p, enum dtype as,
     return r;
 }
 
+/* tensor_write of a tensor in another arrangement. */
+static int
+write_arranged(const struct model *m, const struct tensor_out *p, enum dtype as,
+    struct pool *pool, struct io_out *o, struct err *e)
+{
+    const struct block_shape whole = config_whole_block(&m->c, p->group);
+    const size_t cols = p->shape[p->ndim - 1];
+    const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
+    float *x = xcalloc(rows * cols, sizeof *x);
+    const struct weight w = { .data = (const unsigned char *)x,
+        .dtype = DT_F32,
+        .rows = rows,
+        .cols = cols,
+        .stride = cols * sizeof *x };
+    struct tensor_out made = *p;
+    int r;
+
+    arranged_fill(&m->c, p->matrix, &whole, p->w, x);
+    made.w = &w;
+    r = write_part(m, &made, as, pool, o, e);
+    for (size_t k = 0; k < p->parts; k++)
+        model_forget(m, p->w + k);
+    free(x);
+    return r;
+}
+
 int
 tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
     struct pool *pool, struct io_out *o, struct err *e)
@@ -273,12 +300,14 @@ tensor_write(const struct model *m, const struct tensor_out *p, enum dtype as,
 
     if (p->joined > 0)
         return write_joined(m, p, as, pool, o, e);
+    if (p->arranged)
+        return write_arranged(m, p, as, pool, o, e);
     for (size_t k = 0; r == 0 && k < p->parts; k++) {
         struct tensor_out part = *p;
 
         part.w += k;
         if (p->parts > 1)
-            block_dims(&m->c, p->matrix + (int)k, NULL, &part.shape[0],
+            block_stored_dims(&m->c, p->matrix + (int)k, NULL, &part.shape[0],
                 &part.shape[1]);
         r = write_part(m, &part, as, pool, o, e);
     }

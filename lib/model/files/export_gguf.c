@@ -47,6 +47,11 @@ unsaid_key(const struct config *c)
     if (config_has_mla(c) && mla_unsaid(c) != NULL)
         return mla_unsaid(c);
     config_gguf_fixed(&same);
+    if (same.exact_gelu != c->exact_gelu)
+        return c->exact_gelu ? "activation_function: gelu"
+                             : "hidden_act: gelu_new";
+    if (same.attn_bias != c->attn_bias)
+        return "attention_bias: false";
     if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
         return f->bit == FAMILY_COHERE2 ? "layer_types: not every 4th is full"
                                         : "no_rope_layers";
@@ -155,14 +160,14 @@ put_xielu(struct gguf_out *o, const struct model *m)
 }
 
 /* Type of a tensor in the file.  As in llama.cpp, vectors, routers, gates of
- * shared experts, convolutions and biases stay F32. */
+ * shared experts, convolutions, positions and biases stay F32. */
 static enum dtype
 type_of(const struct model *m, const struct gguf_how *how,
     const struct tensor_out *p)
 {
-    return p->ndim == 1 || p->matrix == W_ROUTER ||
-            p->matrix == W_SHARED_GATE || p->matrix == W_CONV ||
-            block_is_bias(p->matrix)
+    return p->ndim == 1 || p->matrix == MATRIX_POSITIONS ||
+            p->matrix == W_ROUTER || p->matrix == W_SHARED_GATE ||
+            p->matrix == W_CONV || block_is_bias(p->matrix)
         ? DT_F32
         : how->mixture == NULL
         ? (p->w->dtype == DT_F8_E4M3 ? DT_BF16 : p->w->dtype)
@@ -217,8 +222,7 @@ model_export_gguf(const struct model *model, const char *file,
     struct tensor_out p;
     int r = check_config(&m->c, e);
 
-    /* llama.cpp asks for the head of an Apertus even if it is the embedding */
-    if (family_of(&m->c)->bit == FAMILY_APERTUS)
+    if (family_of(&m->c)->gguf_head)
         untied.c.tied = 0;
     rope_divisors_init(&rope, &m->c);
     if (r < 0) {

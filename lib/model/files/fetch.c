@@ -4,7 +4,8 @@
 static int
 fetched(const struct model *m, size_t group)
 {
-    return m->fetch != NULL && group != m->c.L + 1;
+    return m->fetch != NULL && group != m->c.L + OUTER_NORM &&
+        group <= m->c.L + OUTER_HEAD;
 }
 
 void

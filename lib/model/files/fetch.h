@@ -1,8 +1,8 @@
 /*
  * Weights that are in memory only while they are read, such as weights that
  * ranks have parts of and gather.  Readers ask for one group at a time: 0..L-1
- * are the blocks, L the embedding, L+2 the head (L if it is tied).  The final
- * norm, L+1, is always there.
+ * are the blocks, L the embedding, L+2 the head (L if it is tied).  The other
+ * tensors, such as the final norm, are always there.
  *
  * Functions that walk over a model fetch its groups: fwd_embed, fwd_block,
  * logits and scores, bwd_forward, bwd_backward, weights_write.  Any other

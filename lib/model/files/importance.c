@@ -31,7 +31,8 @@ place_of(const struct importance *p, int matrix, size_t block)
 const float *
 importance_of(const struct importance *p, int matrix, size_t block)
 {
-    return p->place[place_of(p, matrix, block)];
+    return matrix == MATRIX_POSITIONS ? NULL
+                                      : p->place[place_of(p, matrix, block)];
 }
 
 void

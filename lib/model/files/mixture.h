@@ -31,7 +31,7 @@ const struct mixture *mixture_of(const char *name);
 const struct mixture *mixture_at(size_t i);
 
 /* Numbers of embedding and head, beside W_Q, ... of blocks. */
-enum { MATRIX_EMBED = -1, MATRIX_HEAD = -2 };
+enum { MATRIX_EMBED = -1, MATRIX_HEAD = -2, MATRIX_POSITIONS = -3 };
 /* The type that a file of mixture x gives a matrix with `cols` columns.  block:
  * the block that the matrix is in, if it is in one; important: 1 if weights are
  * rounded by importance.  If 256 does not divide `cols`, the type has smaller

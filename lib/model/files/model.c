@@ -148,6 +148,8 @@ model_head_hash(const struct model *m, char out[33])
 
     hash_weight(h, m, &m->head);
     hash_weight(h, m, &m->norm);
+    if (m->norm_bias.rows > 0)
+        hash_weight(h, m, &m->norm_bias);
     end_hash(h, m, out);
 }
 
@@ -201,13 +203,26 @@ model_hash(const struct model *m, char out[33])
     XXH3_128bits_update(h, config, strlen(config));
     hash_stored(h, m, &m->embed);
     hash_stored(h, m, &m->norm);
-    if (!m->c.tied)
-        hash_stored(h, m, &m->head);
+    for (enum outer_tensor k = OUTER_HEAD; k < OUTER_N; k++)
+        if (family_has_outer(&m->c, k))
+            hash_stored(h, m, model_outer(m, k));
     for (size_t i = 0; i < m->c.L * W_N; i++)
         hash_stored(h, m, &m->block[i / W_N].w[i % W_N]);
     end_hash(h, m, out);
     free(config);
     json_decref(j);
+}
+
+const struct weight *
+model_outer(const struct model *m, enum outer_tensor k)
+{
+    const struct weight *const outer[OUTER_N] = { [OUTER_EMBED] = &m->embed,
+        [OUTER_NORM] = &m->norm,
+        [OUTER_HEAD] = &m->head,
+        [OUTER_NORM_BIAS] = &m->norm_bias,
+        [OUTER_POSITIONS] = &m->positions };
+
+    return outer[k];
 }
 
 struct block_shape
@@ -227,10 +242,11 @@ model_shape(const struct model *m, struct block_shape *b)
 size_t
 model_params(const struct model *m)
 {
-    size_t n = m->embed.rows * m->embed.cols + m->norm.cols;
+    size_t n = 0;
 
-    if (!m->c.tied)
-        n += m->head.rows * m->head.cols;
+    for (enum outer_tensor k = OUTER_EMBED; k < OUTER_N; k++)
+        if (family_has_outer(&m->c, k))
+            n += model_outer(m, k)->rows * model_outer(m, k)->cols;
     for (size_t i = 0; i < m->c.L; i++)
         for (size_t t = 0; t < W_N; t++)
             n += m->block[i].w[t].rows * m->block[i].w[t].cols;

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "model/config/config.h"
+#include "model/config/family.h"
 #include "model/config/tensors.h"
 #include "model/files/weights.h"
 
@@ -34,10 +35,12 @@ struct block_shape block_shape(const struct block *b);
 
 struct model {
     struct config c;
-    struct weight embed; /* [V,d] */
-    struct weight norm;  /* [d] */
-    struct weight head;  /* [V,d]; == embed when tied */
-    struct block *block; /* [L] */
+    struct weight embed;     /* [V,d] */
+    struct weight norm;      /* [d] */
+    struct weight head;      /* [V,d]; == embed when tied */
+    struct weight norm_bias; /* [d]; rows 0: the final norm has no bias */
+    struct weight positions; /* [max_pos,d]; rows 0: they are not learned */
+    struct block *block;     /* [L] */
     char *path;
     json_t *origin; /* object of kept_groups and kept_channels (origin.h), freed
                      * by model_close; NULL: the model has all groups and
@@ -80,6 +83,8 @@ void model_head_hash(const struct model *m, char out[33]);
 void model_hash(const struct model *m, char out[33]);
 /* Is a matrix of m stored in F8_E4M3? */
 int model_is_f8(const struct model *m);
+/* Outer tensor k; its rows are 0 if m does not have it. */
+const struct weight *model_outer(const struct model *m, enum outer_tensor k);
 /* Set b [L] to the shapes of all blocks. */
 void model_shape(const struct model *m, struct block_shape *b);
 /* The number of parameters without padding; a tied head counts once. */

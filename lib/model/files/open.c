@@ -9,6 +9,7 @@
 #include "model/files/f8.h"
 #include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
+#include "model/files/arranged.h"
 #include "model/files/experts_joined.h"
 #include "model/config/mla_config.h"
 #include "model/files/open_gguf.h"
@@ -43,125 +44,10 @@ weight_flatten(struct weight *w)
 
 /* ---- safetensors files of a directory ---- */
 
-/* The beginnings of tensors' names: in a model of text, and (two versions) in a
- * model that sees images. */
-static const char text_alone[] = "model.";
-static const char *const prefixes[] = { text_alone, "language_model.model.",
+/* The beginnings of tensors' names in a model that sees images, in two
+ * versions. */
+static const char *const prefixes[] = { "language_model.model.",
     "model.language_model." };
-
-static int
-add_weight_file(struct model *m, struct model_source *s, const char *file,
-    struct err *e)
-{
-    char *path = xasprintf("%s/%s", m->path, file);
-    const size_t i = s->n;
-    int r;
-
-    s->map = xreallocarray(s->map, i + 1, sizeof *s->map);
-    s->st = xreallocarray(s->st, i + 1, sizeof *s->st);
-    s->file = xreallocarray(s->file, i + 1, sizeof *s->file);
-    s->used = xreallocarray(s->used, i + 1, sizeof *s->used);
-    r = io_map(&s->map[i], path, e);
-    if (r == 0 && (r = st_parse(&s->st[i], s->map[i].p, s->map[i].n, e)) < 0) {
-        err_prefix(e, "%s", path);
-        io_unmap(&s->map[i]);
-    }
-    free(path);
-    if (r < 0)
-        return -1;
-    s->file[i] = xstrdup(file);
-    s->used[i] = xcalloc(s->st[i].nt + 1, 1);
-    s->n++;
-    return 0;
-}
-
-/* Open the files that an index names.  Check that each has the tensors that the
- * index places there, and no others. */
-static int
-add_index(struct model *m, struct model_source *s, const char *path,
-    struct err *e)
-{
-    json_t *j = js_load(path, JS_MAX, e), *v;
-    json_t *map = json_object_get(j, "weight_map");
-    const char *name;
-    size_t total = 0, i;
-
-    if (!j)
-        return -1;
-    if (!json_is_object(map)) {
-        err_set(e, EX_INPUT, "%s: weight_map: is missing", path);
-        goto fail;
-    }
-    json_object_foreach(map, name, v)
-    {
-        const char *file = json_string_value(v);
-
-        if (!file || file[0] == '.' || file[0] == '\0' || strchr(file, '/')) {
-            err_set(e, EX_INPUT,
-                "%s: weight_map: tensor %.80s: \"%.80s\" "
-                "is no file name",
-                path, name, file ? file : "");
-            goto fail;
-        }
-        for (i = 0; i < s->n && strcmp(s->file[i], file) != 0; i++)
-            ;
-        if (i == s->n && add_weight_file(m, s, file, e) < 0)
-            goto fail;
-        if (!st_find(&s->st[i], name)) {
-            err_set(e, EX_INPUT, "%s/%.80s: tensor %.80s is missing", m->path,
-                file, name);
-            goto fail;
-        }
-    }
-    for (i = 0; i < s->n; i++)
-        total += s->st[i].nt;
-    if (total != json_object_size(map)) {
-        err_set(e, EX_INPUT,
-            "%s: weight_map: names %zu tensors, but its "
-            "files hold %zu",
-            path, json_object_size(map), total);
-        goto fail;
-    }
-    json_decref(j);
-    return 0;
-fail:
-    json_decref(j);
-    return -1;
-}
-
-static int
-add_files(struct model *m, struct model_source *s, struct err *e)
-{
-    char *one = xasprintf("%s/model.safetensors", m->path);
-    char *index = xasprintf("%s/model.safetensors.index.json", m->path);
-    int r = io_exists(one) ? add_weight_file(m, s, "model.safetensors", e)
-        : io_exists(index) ? add_index(m, s, index, e)
-                           : err_set(e, EX_INPUT,
-                                 "%s: holds neither model.safetensors nor "
-                                 "model.safetensors.index.json",
-                                 m->path);
-
-    free(one);
-    free(index);
-    return r;
-}
-
-/* Find a tensor and mark it as used; *file: the index of its file.  NULL: not
- * found. */
-static const struct st_tensor *
-find_tensor(struct model_source *s, const char *name, size_t *file)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        const struct st_tensor *t = st_find(&s->st[i], name);
-
-        if (t == NULL)
-            continue;
-        s->used[i][t - s->st[i].t] = 1;
-        *file = i;
-        return t;
-    }
-    return NULL;
-}
 
 /* Make w the matrix `name`, which is stored compressed (compressed.h). */
 static int
@@ -174,7 +60,7 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
 
     for (enum compressed k = COMPRESSED_SHAPE; k < COMPRESSED_N; k++) {
         compressed_name(part, sizeof part, name, k);
-        if ((t[k] = find_tensor(s, part, &file)) == NULL)
+        if ((t[k] = source_tensor(s, part, &file)) == NULL)
             return err_set(e, EX_INPUT, "%s: tensor %s is missing", m->path,
                 k == COMPRESSED_SHAPE ? name : part);
     }
@@ -203,7 +89,7 @@ take_scales(struct model_source *s, const char *name, struct weight *w,
 
     for (size_t i = 0; i < 2 && t == NULL; i++) {
         snprintf(scales, sizeof scales, "%s%s", name, ends[i]);
-        t = find_tensor(s, scales, &file);
+        t = source_tensor(s, scales, &file);
     }
     if (t == NULL)
         return err_set(e, EX_INPUT,
@@ -227,7 +113,7 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
     int ndim, size_t rows, size_t cols, struct weight *w, struct err *e)
 {
     size_t i;
-    const struct st_tensor *t = find_tensor(s, name, &i);
+    const struct st_tensor *t = source_tensor(s, name, &i);
 
     if (t == NULL && ndim == 2)
         return take_compressed(m, s, name, rows, cols, w, e);
@@ -252,9 +138,9 @@ point_tensor(struct model *m, struct model_source *s, const char *name,
 }
 
 /* Check the padding of a stored tensor: the last rows of a matrix, the end of a
- * vector.  In W_V, W_BV, gate and up it must be zero, so that padded heads and
- * channels add nothing: other loaders, which do not know of the padding, would
- * else run another model. */
+ * vector.  In W_V, W_BV, gate, up and W_BUP it must be zero, so that padded
+ * heads and channels add nothing: other loaders, which do not know of the
+ * padding, would else run another model. */
 static int
 check_padding(struct model *m, const struct block *b, int t,
     const struct weight *whole, struct err *e)
@@ -264,7 +150,7 @@ check_padding(struct model *m, const struct block *b, int t,
     const size_t size = bias ? whole->stride / whole->cols : whole->stride;
     const size_t end = (bias ? whole->cols : whole->rows) * size;
 
-    if (t != W_V && t != W_BV && t != W_GATE && t != W_UP)
+    if (t != W_V && t != W_BV && t != W_GATE && t != W_UP && t != W_BUP)
         return 0;
     for (size_t k = (bias ? w->cols : w->rows) * size; k < end; k++)
         if (whole->data[k] != 0)
@@ -273,6 +159,41 @@ check_padding(struct model *m, const struct block *b, int t,
                 m->path, (size_t)(b - m->block), att ? b->groups : b->mlp,
                 att ? "key-value heads by retort.groups"
                     : "MLP channels by retort.mlp");
+    return 0;
+}
+
+/* The part after its first dot of a name that begins with "model." or another
+ * such name. */
+static const char *
+after_dot(const char *name)
+{
+    return strchr(name, '.') + 1;
+}
+
+/* Set name [size] to what the names of block i's tensors begin with.  Returns
+ * its length. */
+static int
+block_name(const struct model *m, const struct model_source *s, size_t i,
+    char *name, size_t size)
+{
+    return snprintf(name, size, "%s%s%zu.", s->prefix,
+        after_dot(family_blocks(&m->c)), i);
+}
+
+/* Make w tensor t of a block, from the stored tensor in another arrangement
+ * that has it. */
+static int
+take_arranged(struct model *m, struct model_source *s, int t,
+    const struct block_shape *shape, size_t before, const char *name,
+    struct weight *w, struct err *e)
+{
+    const struct weight from = *w;
+    void *made = arranged_take(&m->c, t, shape, before, &from, w, e);
+
+    if (made == NULL)
+        return err_prefix(e, "%s: tensor %s", m->path, name);
+    keep_made(s, made);
+    model_forget(m, &from);
     return 0;
 }
 
@@ -285,10 +206,10 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
     const struct stored_rows from = renamed_stored(s->as, &m->c, t);
     size_t rows, cols, all = 0, before = 0;
     char name[120];
-    int r = snprintf(name, sizeof name, "%slayers.%zu.", s->prefix, i);
+    int r = block_name(m, s, i, name, sizeof name);
 
     for (int k = from.first; k < from.first + from.n; k++) {
-        block_dims(&m->c, k, shape, &rows, &cols);
+        block_stored_dims(&m->c, k, shape, &rows, &cols);
         before = k == t ? all : before;
         all += rows;
     }
@@ -297,15 +218,22 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
     else
         experts_name(&m->c, shape, t, 0, name + r, sizeof name - (size_t)r);
     if (t == W_CONV) {
-        r = point_tensor(m, s, name, 3, cols / m->c.conv, m->c.conv, w, e);
+        r = point_tensor(m, s, name, 3, all / m->c.conv, m->c.conv, w, e);
         weight_flatten(w);
         return r;
     }
-    r = point_tensor(m, s, name,
-        block_is_xielu(t)        ? 0
-            : block_is_vector(t) ? 1
-                                 : 2,
-        all, cols, w, e);
+    r = block_is_vector(t)
+        ? point_tensor(m, s, name, !block_is_xielu(t), 1, all, w, e)
+        : arranged_turned(&m->c, t)
+        ? point_tensor(m, s, name, 2, cols, all, w, e)
+        : point_tensor(m, s, name, 2, all, cols, w, e);
+    if (r > 0 && arranged_is(&m->c, t))
+        return err_set(e, EX_INPUT,
+            "%s: tensor %s is stored compressed, which is not supported for a "
+            "%s",
+            m->path, name, m->c.arch);
+    if (r == 0 && arranged_is(&m->c, t))
+        return take_arranged(m, s, t, shape, before, name, w, e);
     if (r < 0 || from.n == 1)
         return r;
     block_dims(&m->c, t, shape, &w->rows, &cols);
@@ -335,7 +263,7 @@ point_experts(struct model *m, struct model_source *s, size_t i, int t,
     for (size_t k = 0; k < E; k++) {
         const enum dtype was = w->dtype;
 
-        r = snprintf(name, sizeof name, "%slayers.%zu.", s->prefix, i);
+        r = block_name(m, s, i, name, sizeof name);
         experts_name(&m->c, shape, t, k, name + r, sizeof name - (size_t)r);
         if ((r = point_tensor(m, s, name, 2, rows / E, cols, w, e)) < 0)
             return -1;
@@ -375,15 +303,15 @@ static void *
 split_joined(struct model_source *s, char *name, size_t size, int t,
     const size_t dims[3], struct weight *w, size_t *file, struct err *e)
 {
-    const struct st_tensor *from = find_tensor(s, name, file), *scales;
+    const struct st_tensor *from = source_tensor(s, name, file), *scales;
     const size_t n = strlen(name);
 
     if (from != NULL)
         return joined_split(from, t, dims[0], dims[1], dims[2], w, e);
     snprintf(name + n, size - n, "_blocks");
-    from = find_tensor(s, name, file);
+    from = source_tensor(s, name, file);
     snprintf(name + n, size - n, "_scales");
-    scales = find_tensor(s, name, file);
+    scales = source_tensor(s, name, file);
     name[n] = '\0';
     if (from != NULL && scales != NULL && !block_is_bias(t))
         return joined_split_mxfp4(from, scales, t, dims[0], dims[1], dims[2], w,
@@ -402,11 +330,12 @@ make_joined(struct model *m, struct model_source *s, size_t i, int t,
     const int bias = block_is_bias(t);
     size_t rows, cols, file = SIZE_MAX;
     char name[120];
+    int n;
     void *made;
 
     block_dims(&m->c, t, shape, &rows, &cols);
-    snprintf(name, sizeof name, "%slayers.%zu.%s", s->prefix, i,
-        joined_name(t));
+    n = block_name(m, s, i, name, sizeof name);
+    snprintf(name + n, sizeof name - (size_t)n, "%s", joined_name(t));
     made = split_joined(s, name, sizeof name, t,
         (const size_t[]){ shape->experts, bias ? 1 : cols,
             bias ? cols : rows / shape->experts },
@@ -473,7 +402,8 @@ is_for_images(const struct model_source *s, const char *name)
     static const char *const parts[] = { "vision_tower.",
         "multi_modal_projector.", "model.vision_tower.",
         "model.multi_modal_projector.", "model.visual.", "visual." };
-    const int sees = s->prefix != text_alone || (s->as != NULL && s->as->sees);
+    const int sees = strstr(s->prefix, "language_model") != NULL ||
+        (s->as != NULL && s->as->sees);
     size_t i = sizeof parts / sizeof *parts;
 
     while (sees && i > 0 && strncmp(name, parts[i - 1], strlen(parts[i - 1])))
@@ -493,16 +423,19 @@ is_of_next(const struct model *m, const char *name)
             sscanf(name, "model.layers.%5zu.", &at) == 1 && at >= m->c.L);
 }
 
-/* Is the tensor a table that follows from the configuration, or (in a model
- * that is stored in FP8) a scale of activations, which are not quantised? */
+/* Is the tensor a table that follows from the configuration (of angles, or a
+ * mask), or (in a model that is stored in FP8) a scale of activations, which
+ * are not quantised? */
 static int
 is_idle_tensor(const struct model *m, const char *name)
 {
     static const char *const ends[] = { ".rotary_emb.inv_freq",
-        ".activation_scale", ".input_scale", ".k_scale", ".v_scale" };
+        ".attention.bias", ".attention.masked_bias", ".attn.bias",
+        ".attn.masked_bias", ".activation_scale", ".input_scale", ".k_scale",
+        ".v_scale" };
     const size_t n = strlen(name);
 
-    for (size_t i = 0; i < (model_is_f8(m) ? 5 : 1); i++) {
+    for (size_t i = 0; i < (model_is_f8(m) ? 9 : 5); i++) {
         const size_t end = strlen(ends[i]);
 
         if (n > end && strcmp(name + n - end, ends[i]) == 0)
@@ -578,10 +511,10 @@ done:
 }
 
 static const char *
-head_name(const struct model_source *s)
+head_name(const struct model *m, const struct model_source *s)
 {
-    return s->prefix == prefixes[1] ? "language_model.lm_head.weight"
-                                    : "lm_head.weight";
+    return s->prefix == prefixes[0] ? "language_model.lm_head.weight"
+                                    : family_outer_name(&m->c, OUTER_HEAD, 0);
 }
 
 /*
@@ -594,18 +527,18 @@ check_tied(struct model *m, struct model_source *s, struct err *e)
     struct weight head;
     size_t i = 0;
 
-    while (i < s->n && !st_find(&s->st[i], head_name(s)))
+    while (i < s->n && !st_find(&s->st[i], head_name(m, s)))
         i++;
     if (i == s->n)
         return 0;
-    if (point_tensor(m, s, head_name(s), 2, m->c.V, m->c.d, &head, e) < 0)
+    if (point_tensor(m, s, head_name(m, s), 2, m->c.V, m->c.d, &head, e) < 0)
         return -1;
     if (!weight_same(&head, &m->embed))
         return err_set(e, EX_INPUT,
-            "%s/%s: tensor lm_head.weight differs "
-            "from model.embed_tokens.weight, but config.json ties them "
+            "%s/%s: tensor %s differs from %s, but config.json ties them "
             "(tie_word_embeddings: true)",
-            m->path, s->file[i]);
+            m->path, s->file[i], head_name(m, s),
+            family_outer_name(&m->c, OUTER_EMBED, 0));
     model_forget(m, &head);
     model_forget(m, &m->embed);
     return 0;
@@ -621,20 +554,36 @@ has_config(const char *dir)
     return there;
 }
 
-/* Set s->prefix to the prefix with which a file has the embedding, or "model."
- * if none has it. */
-static void
-find_prefix(struct model_source *s)
+/* Does a file have the embedding with this prefix? */
+static int
+has_prefix(const struct model *m, const struct model_source *s,
+    const char *prefix)
 {
+    const char *embed = family_outer_name(&m->c, OUTER_EMBED, 0);
     char name[64];
+    size_t i = 0;
 
-    for (size_t k = 3; k-- > 0;) {
-        s->prefix = prefixes[k];
-        snprintf(name, sizeof name, "%sembed_tokens.weight", s->prefix);
-        for (size_t i = 0; i < s->n; i++)
-            if (st_find(&s->st[i], name))
-                return;
-    }
+    snprintf(name, sizeof name, "%s%s", prefix, after_dot(embed));
+    while (i < s->n && !st_find(&s->st[i], name))
+        i++;
+    return i < s->n;
+}
+
+/* Set s->prefix to the prefix of names in the files: that of the family, that
+ * of a model that sees images or, as in GPT-2's published files, none. */
+static void
+find_prefix(const struct model *m, struct model_source *s)
+{
+    const char *blocks = family_blocks(&m->c);
+
+    snprintf(s->own_prefix, sizeof s->own_prefix, "%.*s",
+        (int)(after_dot(blocks) - blocks), blocks);
+    s->prefix = s->own_prefix;
+    for (size_t k = 0; k < 2; k++)
+        if (has_prefix(m, s, prefixes[k]))
+            s->prefix = prefixes[k];
+    if (!has_prefix(m, s, s->prefix) && has_prefix(m, s, ""))
+        s->prefix = "";
 }
 
 static int
@@ -644,7 +593,7 @@ point_outer(struct model *m, struct model_source *s, enum outer_tensor k,
     const char *whole = family_outer_name(&m->c, k, 0);
     char name[64];
 
-    snprintf(name, sizeof name, "%s%s", s->prefix, strchr(whole, '.') + 1);
+    snprintf(name, sizeof name, "%s%s", s->prefix, after_dot(whole));
     return point_tensor(m, s, name, ndim, rows, m->c.d, w, e);
 }
 
@@ -657,9 +606,9 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
         return err_set(e, EX_INPUT,
             "%s: is an adapter: give its model with -m, and --adapter %s",
             m->path, m->path);
-    if (read_hf_config(m, s, e) < 0 || add_files(m, s, e) < 0)
+    if (read_hf_config(m, s, e) < 0 || source_files(m, s, e) < 0)
         return -1;
-    find_prefix(s);
+    find_prefix(m, s);
     if (point_outer(m, s, OUTER_EMBED, 2, c->V, &m->embed, e) < 0)
         return -1;
     for (size_t i = 0; i < c->L; i++)
@@ -667,11 +616,17 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
             return -1;
     if (point_outer(m, s, OUTER_NORM, 1, 1, &m->norm, e) < 0)
         return -1;
+    if (family_has_outer(c, OUTER_NORM_BIAS) &&
+        point_outer(m, s, OUTER_NORM_BIAS, 1, 1, &m->norm_bias, e) < 0)
+        return -1;
+    if (family_has_outer(c, OUTER_POSITIONS) &&
+        point_outer(m, s, OUTER_POSITIONS, 2, c->max_pos, &m->positions, e) < 0)
+        return -1;
     m->norm.add = family_norm_add(c, -1);
     m->head = m->embed;
-    if (c->tied
-            ? check_tied(m, s, e) < 0
-            : point_tensor(m, s, head_name(s), 2, c->V, c->d, &m->head, e) < 0)
+    if (c->tied ? check_tied(m, s, e) < 0
+                : point_tensor(m, s, head_name(m, s), 2, c->V, c->d, &m->head,
+                      e) < 0)
         return -1;
     return check_used(m, s, e);
 }

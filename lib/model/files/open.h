@@ -1,5 +1,5 @@
-/* Opening a model: code shared by the two kinds of source.  Private to
- * lib/model. */
+/* Opening a model: code shared by the two kinds of source, and (source.c) the
+ * files of a directory.  Private to lib/model. */
 #ifndef MODEL_OPEN_H
 #define MODEL_OPEN_H
 
@@ -16,6 +16,7 @@ struct model_source {
     unsigned char **used; /* [n][st.nt] 1: the model uses the tensor */
     size_t n;
     const char *prefix;       /* with which names of tensors begin */
+    char own_prefix[24];      /* that of the family, such as "model." */
     const struct renamed *as; /* config_renamed.h; or NULL */
     size_t f8[2]; /* rows and columns of a block with a scale (f8.h) */
     const unsigned char ***part; /* [nparts] lists of struct weight.part */
@@ -35,6 +36,12 @@ int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,
 void weight_flatten(struct weight *w);
 /* Have two weights of one shape the same type and the same stored bytes? */
 int weight_same(const struct weight *a, const struct weight *b);
+
+/* Open the files of m's directory.  source_tensor: find a tensor and
+ * mark it as used; *file: the index of its file.  NULL: not found. */
+int source_files(struct model *m, struct model_source *s, struct err *e);
+const struct st_tensor *source_tensor(struct model_source *s, const char *name,
+    size_t *file);
 
 int open_hf(struct model *m, struct model_source *s, struct err *e);
 

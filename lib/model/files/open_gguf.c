@@ -256,6 +256,26 @@ is_further(const struct config *c, const char *name)
         i >= c->L;
 }
 
+/* Set w[t] to w[t+n-1] to their rows, of which each has rows[.], of a stored
+ * tensor; to their elements if it is a vector. */
+static void
+split_stored(int t, int n, const size_t *rows, const struct weight *stored,
+    struct weight *w)
+{
+    const int vector = block_is_vector(t);
+    const unsigned char *at = stored->data;
+
+    for (int k = t; k < t + n; k++) {
+        w[k] = *stored;
+        w[k].data = at;
+        w[k].rows = vector ? 1 : rows[k];
+        w[k].cols = vector ? rows[k] : stored->cols;
+        if (vector)
+            w[k].stride = stored->stride / stored->cols * rows[k];
+        at += w[k].rows * w[k].stride;
+    }
+}
+
 /* Take the tensors of block i.  A stored tensor that holds several is cut into
  * them. */
 static int
@@ -275,11 +295,10 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
         from = block_stored(c, t);
         all = 0;
         for (int k = t; k < t + from.n; k++, all += rows[k - 1])
-            block_dims(c, k, &shape, &rows[k], &cols);
+            block_stored_dims(c, k, &shape, &rows[k], &cols);
         experts_name_gguf(c, &shape, t, name + at, sizeof name - (size_t)at);
         if (all == 0)
             continue;
-        block_dims(c, t, &shape, &rows[t], &cols);
         if (block_is_xielu(t)) {
             if (take_listed(s, c, from.gguf, i, &b->w[t], e) < 0)
                 return -1;
@@ -290,18 +309,17 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
                 return -1;
             continue;
         }
-        if (take_gguf_tensor(s, name, t == W_CONV ? cols / c->conv : all,
-                t == W_CONV ? c->conv : cols, &whole, e) < 0)
+        if (t == W_CONV ? take_gguf_tensor(s, name, all / c->conv, c->conv,
+                              &whole, e) < 0
+                : block_is_vector(t)
+                ? take_gguf_tensor(s, name, 1, all, &whole, e) < 0
+                : take_gguf_tensor(s, name, all, cols, &whole, e) < 0)
             return -1;
         if (t == W_CONV)
             weight_flatten(&whole);
         if (t == W_DELTA_LOG && take_log(s, &whole, name, e) < 0)
             return -1;
-        for (int k = t; k < t + from.n; k++) {
-            b->w[k] = whole;
-            b->w[k].rows = rows[k];
-            whole.data += rows[k] * whole.stride;
-        }
+        split_stored(t, from.n, rows, &whole, b->w);
     }
     if (family_of(c)->permuted) {
         b->w[W_Q].perm = c->H;
@@ -339,15 +357,19 @@ take_all(struct model *m, struct model_source *s, struct err *e)
     if (take_gguf_tensor(s, "token_embd.weight", c->V, c->d, &m->embed, e) <
             0 ||
         take_gguf_tensor(s, family_outer_name(c, OUTER_NORM, 1), 1, c->d,
-            &m->norm, e) < 0)
+            &m->norm, e) < 0 ||
+        (family_has_outer(c, OUTER_NORM_BIAS) &&
+            take_gguf_tensor(s, family_outer_name(c, OUTER_NORM_BIAS, 1), 1,
+                c->d, &m->norm_bias, e) < 0) ||
+        (family_has_outer(c, OUTER_POSITIONS) &&
+            take_gguf_tensor(s, family_outer_name(c, OUTER_POSITIONS, 1),
+                c->max_pos, c->d, &m->positions, e) < 0))
         return -1;
     m->head = m->embed;
     if (!c->tied &&
         take_gguf_tensor(s, "output.weight", c->V, c->d, &m->head, e) < 0)
         return -1;
-    /* export_gguf.c writes the tied head of an Apertus too */
-    if (family_of(c)->bit == FAMILY_APERTUS &&
-        weight_same(&m->head, &m->embed)) {
+    if (family_of(c)->gguf_head && weight_same(&m->head, &m->embed)) {
         m->c.tied = 1;
         model_forget(m, &m->head);
         m->head = m->embed;

@@ -85,6 +85,11 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
 
     m->embed = random_matrix(a, c->V, c->d, dev, rng_key(seed, 1));
     m->norm = random_vectors(a, 1, c->d, family_norm_add(c, -1), 0);
+    if (family_has_outer(c, OUTER_NORM_BIAS))
+        m->norm_bias = random_vectors(a, 1, c->d, 0.0f, 1);
+    if (family_has_outer(c, OUTER_POSITIONS))
+        m->positions =
+            random_matrix(a, c->max_pos, c->d, dev, rng_key(seed, 3));
     m->head = c->tied ? m->embed
                       : random_matrix(a, c->V, c->d, dev, rng_key(seed, 2));
     for (size_t i = 0; i < c->L; i++) {

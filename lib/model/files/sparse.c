@@ -35,17 +35,20 @@ sparse_pattern(const char *pattern, size_t *n, size_t *m, struct err *e)
 static int
 find_matrix(const struct model *m, const char *name, size_t *block, int *t)
 {
-    char want[80];
+    const char *blocks = family_blocks(&m->c);
+    const size_t n = strlen(blocks);
+    char want[100];
     size_t i;
 
-    if (sscanf(name, "model.layers.%4zu.", &i) < 1 || i >= m->c.L)
+    if (strncmp(name, blocks, n) != 0 || sscanf(name + n, "%4zu.", &i) < 1 ||
+        i >= m->c.L)
         return -1;
     for (int k = 0; k < W_N; k++) {
         const char *part = block_tensor_name(&m->c, k);
 
         if (part == NULL || block_is_vector(k))
             continue;
-        snprintf(want, sizeof want, "model.layers.%zu.%s", i, part);
+        snprintf(want, sizeof want, "%s%zu.%s", blocks, i, part);
         if (strcmp(want, name) == 0) {
             *block = i;
             *t = k;
@@ -110,12 +113,12 @@ void
 sparse_write(const struct model *m, json_t *j)
 {
     json_t *tensors = json_array(), *own = json_object_get(j, "retort");
-    char name[80];
+    char name[100];
 
     for (size_t i = 0; i < m->c.L; i++)
         for (int t = 0; t < W_N; t++)
             if (m->block[i].sparse >> t & 1) {
-                snprintf(name, sizeof name, "model.layers.%zu.%s", i,
+                snprintf(name, sizeof name, "%s%zu.%s", family_blocks(&m->c), i,
                     block_tensor_name(&m->c, t));
                 json_array_append_new(tensors, json_string(name));
             }

@@ -2,10 +2,12 @@
 #include "model/files/tensor_out.h"
 #include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
+#include "model/files/arranged.h"
 #include "model/files/experts_joined.h"
 #include "model/config/family.h"
 #include "model/files/mixture.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,9 +15,9 @@
  * expert. */
 struct tensor_place {
     size_t block;
-    int t; /* -1: no block's: the embedding, or what follows blocks */
+    int t; /* -1: no block's */
     size_t expert;
-    size_t after; /* index among the tensors that follow the blocks */
+    enum outer_tensor outer; /* if t is -1 */
 };
 
 /* How many tensors of a file begin with tensor t of a block of shape b: 0, 1,
@@ -35,12 +37,15 @@ stored_count(const struct config *c, const struct block_shape *b, int t,
     return rows == 0 ? 0 : experts_apart(t) && !gguf ? b->experts : 1;
 }
 
-/* Find the place of tensor i >= 1. */
+/* Find the place of tensor i: the embedding is first, the other outer tensors
+ * follow the blocks. */
 static struct tensor_place
 find_place(const struct config *c, size_t i, int gguf)
 {
     size_t at = 1;
 
+    if (i == 0)
+        return (struct tensor_place){ 0, -1, 0, OUTER_EMBED };
     for (size_t k = 0; k < c->L; k++) {
         const struct block_shape whole = config_whole_block(c, k);
 
@@ -48,18 +53,24 @@ find_place(const struct config *c, size_t i, int gguf)
             const size_t n = stored_count(c, &whole, t, gguf);
 
             if (i < at + n)
-                return (struct tensor_place){ k, t, i - at, 0 };
+                return (struct tensor_place){ k, t, i - at, OUTER_EMBED };
             at += n;
         }
     }
-    return (struct tensor_place){ 0, -1, 0, i - at };
+    for (enum outer_tensor k = OUTER_NORM; k < OUTER_N; k++)
+        if (family_has_outer(c, k) && at++ == i)
+            return (struct tensor_place){ 0, -1, 0, k };
+    assert(0);
+    return (struct tensor_place){ 0, -1, 0, OUTER_EMBED };
 }
 
 static size_t
 count_tensors(const struct config *c, int gguf)
 {
-    size_t n = 2 + !c->tied;
+    size_t n = 0;
 
+    for (enum outer_tensor k = OUTER_EMBED; k < OUTER_N; k++)
+        n += (size_t)family_has_outer(c, k);
     for (size_t k = 0; k < c->L; k++) {
         const struct block_shape whole = config_whole_block(c, k);
 
@@ -99,7 +110,7 @@ block_tensor(const struct model *m, const struct tensor_place *at,
     const struct block_shape whole = config_whole_block(&m->c, at->block);
     const struct stored_rows s = block_stored(&m->c, at->t);
     const struct block *b = &m->block[at->block];
-    size_t rows;
+    size_t rows, cols;
 
     p->w = &b->w[at->t];
     p->parts = (size_t)s.n;
@@ -108,22 +119,27 @@ block_tensor(const struct model *m, const struct tensor_place *at,
     p->ndim = block_is_vector(at->t) ? 1 : 2;
     p->two_of_four = strcmp(m->c.sparse, "2:4") == 0;
     for (int i = at->t; i < at->t + s.n; i++) {
-        block_dims(&m->c, i, &whole, &rows, &p->shape[1]);
+        block_stored_dims(&m->c, i, &whole, &rows, &cols);
         p->shape[0] += rows;
+        p->shape[1] = cols;
         p->two_of_four &= b->sparse >> i & 1;
+    }
+    if (p->ndim == 1) {
+        p->shape[1] = p->shape[0];
+        p->shape[0] = 1;
     }
 }
 
-/* Set the members of *p for a tensor outside of blocks: 0 the embedding, 1 the
- * final norm, 2 the head. */
 static void
-other_tensor(const struct model *m, size_t i, struct tensor_out *p)
+other_tensor(const struct model *m, enum outer_tensor k, struct tensor_out *p)
 {
     p->parts = 1;
-    p->w = i == 0 ? &m->embed : i == 1 ? &m->norm : &m->head;
-    p->group = m->c.L + i;
-    p->matrix = i == 0 ? MATRIX_EMBED : MATRIX_HEAD;
-    p->ndim = i == 1 ? 1 : 2;
+    p->w = model_outer(m, k);
+    p->group = m->c.L + k;
+    p->matrix = k == OUTER_EMBED ? MATRIX_EMBED
+        : k == OUTER_POSITIONS   ? MATRIX_POSITIONS
+                                 : MATRIX_HEAD;
+    p->ndim = k == OUTER_NORM || k == OUTER_NORM_BIAS ? 1 : 2;
     p->shape[0] = p->w->rows;
     p->shape[1] = p->w->cols;
 }
@@ -180,16 +196,23 @@ join_experts(const struct model *m, int t, char *name, size_t size,
 void
 model_tensor(const struct model *m, size_t i, struct tensor_out *p)
 {
-    const struct tensor_place at =
-        i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 0);
+    const struct tensor_place at = find_place(&m->c, i, 0);
 
     memset(p, 0, sizeof *p);
     if (at.t >= 0) {
         const struct block_shape b = block_shape(&m->block[at.block]);
-        const int n =
-            snprintf(p->name, sizeof p->name, "model.layers.%zu.", at.block);
+        const int n = snprintf(p->name, sizeof p->name, "%s%zu.",
+            family_blocks(&m->c), at.block);
 
         block_tensor(m, &at, p);
+        p->arranged = arranged_is(&m->c, at.t);
+        p->two_of_four &= !p->arranged;
+        if (arranged_turned(&m->c, at.t)) {
+            const size_t rows = p->shape[0];
+
+            p->shape[0] = p->shape[1];
+            p->shape[1] = rows;
+        }
         experts_name(&m->c, &b, at.t, at.expert, p->name + n,
             sizeof p->name - (size_t)n);
         if (joined_is(&m->c, at.t))
@@ -200,12 +223,10 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
         if (block_is_delta(at.t))
             delta_tensor(m, at.t, 0, p);
     } else {
-        const size_t k = i == 0 ? 0 : 1 + at.after;
-
-        other_tensor(m, k, p);
+        other_tensor(m, at.outer, p);
         snprintf(p->name, sizeof p->name, "%s",
-            family_outer_name(&m->c, (enum outer_tensor)k, 0));
-        if (k == 1)
+            family_outer_name(&m->c, at.outer, 0));
+        if (at.outer == OUTER_NORM)
             p->less = part_less(p, family_norm_add(&m->c, -1));
     }
     if (p->ndim == 1)
@@ -228,8 +249,7 @@ void
 model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
 {
     const int permuted = family_of(&m->c)->permuted;
-    const struct tensor_place at =
-        i == 0 ? (struct tensor_place){ 0, -1, 0, 0 } : find_place(&m->c, i, 1);
+    const struct tensor_place at = find_place(&m->c, i, 1);
 
     memset(p, 0, sizeof *p);
     if (at.t >= 0) {
@@ -248,11 +268,9 @@ model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
         if (block_is_delta(at.t))
             delta_tensor(m, at.t, 1, p);
     } else {
-        const size_t k = i == 0 ? 0 : 1 + at.after;
-
-        other_tensor(m, k, p);
+        other_tensor(m, at.outer, p);
         snprintf(p->name, sizeof p->name, "%s",
-            family_outer_name(&m->c, (enum outer_tensor)k, 1));
+            family_outer_name(&m->c, at.outer, 1));
     }
     p->less = part_less(p, 0.0f);
     if (p->ndim == 1)

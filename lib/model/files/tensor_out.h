@@ -15,6 +15,7 @@ struct tensor_out {
                     * on (experts_joined.h); 0: p is no such tensor */
     struct weight slice; /* what w points to if it is one expert's rows of a
                           * weight, or a vector written as a matrix */
+    int arranged;        /* 1: written as arranged.h says */
     float less;          /* subtracted from the values when written */
     size_t perm; /* number of heads, each of whose rows are permuted when
                   * written; 0: none are */

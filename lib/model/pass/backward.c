@@ -3,6 +3,7 @@
 #include "kern/kern.h"
 #include "kern/rounding.h"
 #include "model/files/adapter.h"
+#include "model/pass/attention.h"
 #include "model/pass/balance.h"
 #include "model/files/fetch.h"
 #include "model/pass/backward_block.h"
@@ -76,7 +77,7 @@ list_kept(const struct config *c, size_t rows, size_t tokens,
     const struct kept_array all[KEPT] = {
         { &k->qkv, rows * w.qkv },
         { &k->att, rows * w.att },
-        { &k->x2, mixer && ffn && !family_of(c)->parallel ? tokens * c->d : 0 },
+        { &k->x2, mixer && ffn && !config_parallel(c) ? tokens * c->d : 0 },
         { &k->gate, rows * w.gate },
         { &k->up, rows * w.up },
         { &k->raw, rows * w.raw },
@@ -573,7 +574,8 @@ final_weight_task(void *ctx, size_t task, size_t worker)
 {
     const struct bwd_job *j = ctx;
     const struct config *c = &j->b->t->m.c;
-    const struct vec_grad v = { .g = j->b->t->group[c->L + 1].g,
+    const struct group *group = j->b->t->group + c->L;
+    struct vec_grad v = { .g = group[OUTER_NORM].g,
         .n = c->d,
         .heads = 1,
         .rstd = j->b->rstd,
@@ -587,6 +589,12 @@ final_weight_task(void *ctx, size_t task, size_t worker)
         .lddy = c->d };
 
     (void)worker;
+    vec_grad_add(&v, j->r, task);
+    if (j->b->f->norm_bias == NULL)
+        return;
+    assert(j->b->f->logit_factor == 1.0f); /* dy is not multiplied by it */
+    v.g = group[OUTER_NORM_BIAS].g;
+    v.rstd = NULL;
     vec_grad_add(&v, j->r, task);
 }
 
@@ -620,6 +628,27 @@ embed_grad_task(void *ctx, size_t task, size_t worker)
     }
 }
 
+/* The same for the rows of the tokens' positions. */
+static void
+position_grad_task(void *ctx, size_t task, size_t worker)
+{
+    const struct bwd_job *j = ctx;
+    const struct rows *r = j->r;
+    const struct tmodel *t = j->b->t;
+    const size_t d = t->m.c.d, c0 = task * COLS;
+    const size_t n = c0 + COLS < d ? COLS : d - c0;
+
+    (void)worker;
+    for (size_t i = 0; i < r->B * r->T; i++) {
+        if (r->first[i] != UINT32_MAX) {
+            float *g = t->group[t->m.c.L + OUTER_POSITIONS].g + c0 +
+                position(j->b->f, r, i / r->T, i % r->T) * d;
+
+            kern.add(g, g, j->b->g.dx + i * d + c0, n);
+        }
+    }
+}
+
 /* Give each id of r a row of `held`. */
 static void
 hold_ids(struct bwd *b, const struct rows *r)
@@ -639,6 +668,7 @@ bwd_backward(struct bwd *b, const struct rows *r,
     const struct config *c = &b->t->m.c;
     struct pool *pool = b->f->pool;
     const size_t cols = (c->d + COLS - 1) / COLS;
+    const int learned = family_has_outer(c, OUTER_POSITIONS);
     struct bwd_job j = { b, r };
     struct run u;
 
@@ -646,7 +676,9 @@ bwd_backward(struct bwd *b, const struct rows *r,
         pool_run(pool, (r->B * r->T + CHUNK - 1) / CHUNK, final_task, &j);
         if (!b->g.frozen)
             pool_run(pool, cols, final_weight_task, &j);
-        complete(b, c->L + 1);
+        complete(b, c->L + OUTER_NORM);
+        if (family_has_outer(c, OUTER_NORM_BIAS))
+            complete(b, c->L + OUTER_NORM_BIAS);
     }
     for (size_t i = b->at.to; i-- > b->at.from;) {
         if (add != NULL)
@@ -677,9 +709,13 @@ bwd_backward(struct bwd *b, const struct rows *r,
             hold_ids(b, r);
         pool_run(pool, cols, embed_grad_task, &j);
     }
+    if (learned && !b->t->group[c->L + OUTER_POSITIONS].frozen)
+        pool_run(pool, cols, position_grad_task, &j);
     if (b->t->take != NULL) {
         bwd_flush(b);
         complete(b, c->L);
+        if (learned)
+            complete(b, c->L + OUTER_POSITIONS);
     }
 }
 

@@ -420,7 +420,9 @@ both_norms_back(struct run *u, const struct run_row *r)
         kern.add(u->mixer.d.xn + at, u->mixer.d.xn + at, u->ffn.d.xn + at, d);
 }
 
-/* dx = the gradient at y + the gradient through the norm before the part. */
+/* dx = the gradient at y + the gradient through the norm before the part.  In a
+ * parallel block with two norms dx has the gradient at y already when the
+ * mixer's follows that of the feed-forward. */
 static void
 branch_norm_back(struct run *u, const struct run_row *r)
 {
@@ -428,16 +430,18 @@ branch_norm_back(struct run *u, const struct run_row *r)
     const size_t d = u->f->m->c.d, at = r->at * d;
     const float *norm = u->vec[in->norm];
     float *dx = u->g->dx + r->tok * d, mean;
+    const int second = u->parallel && !u->one_norm && in == &u->mixer;
+    const float *dy = second ? dx : in->d.y + at;
 
     if (!r->live && r->t < u->r->T)
         memset(dx, 0, d * sizeof *dx);
     else if (r->live && norm != NULL) {
         in->d.rstd[r->tok] = stream_norm_bwd(u->f, dx, in->d.xn + at,
-            in->x + r->tok * d, norm, in->d.y + at, &mean);
+            in->x + r->tok * d, norm, dy, &mean);
         if (in->d.mean != NULL)
             in->d.mean[r->tok] = mean;
     } else if (r->live)
-        kern.add(dx, in->d.xn + at, in->d.y + at, d);
+        kern.add(dx, in->d.xn + at, dy, d);
 }
 
 /* Add the gradient of norm t of the residual stream: x (x_rows rows a sequence)
@@ -471,7 +475,7 @@ branch_part_back(struct run *u, const struct branch *in)
     stage_rows(u, in, branch_out_back, "backward copy, norm again", 4 * d);
     in->part->backward(u, in);
     sum_norm(u, in->after, in->d.rstd_after, NULL, in->out, u->c.Tp, in->d.y);
-    if (in->bias >= 0 && u->vec[in->bias] != NULL)
+    if (u->vec[in->bias] != NULL)
         sum_bias(u, in->bias, in->d.out, d);
 }
 
@@ -481,6 +485,8 @@ branch_stream_back(struct run *u, const struct branch *in)
 {
     stage_rows(u, in, branch_norm_back, "backward norm", 4 * u->f->m->c.d);
     sum_norm(u, in->norm, in->d.rstd, in->d.mean, in->x, u->r->T, in->d.xn);
+    if (u->vec[in->norm_bias] != NULL)
+        sum_bias(u, in->norm_bias, in->d.xn, u->f->m->c.d);
 }
 
 void
@@ -499,7 +505,9 @@ block_backward(struct run *u)
         branch_stream_back(u, &u->ffn);
     if (u->mixer.part != NULL)
         branch_part_back(u, &u->mixer);
-    if (u->parallel)
+    if (u->parallel && !u->one_norm)
+        branch_stream_back(u, &u->ffn);
+    if (u->parallel && u->one_norm)
         stage_rows(u, &u->mixer, both_norms_back, "backward add", 3 * d);
     if (u->mixer.part != NULL)
         branch_stream_back(u, &u->mixer);

@@ -17,6 +17,7 @@
 #include "model/pass/forward.h"
 #include "kern/kern.h"
 #include "model/files/fetch.h"
+#include "model/pass/attention.h"
 #include "model/pass/run.h"
 
 #include <assert.h>
@@ -54,7 +55,7 @@ by_chunks(struct rowjob *j, void (*fn)(void *, size_t, size_t))
 /* ---- the embedding ---- */
 
 void
-embed_id(const struct fwd *f, uint32_t id, float *y)
+embed_id(const struct fwd *f, uint32_t id, size_t position, float *y)
 {
     const struct weight *embed = &f->m->embed;
 
@@ -62,6 +63,10 @@ embed_id(const struct fwd *f, uint32_t id, float *y)
     low_embed(embed, id, y);
     if (f->embed_scale != 1.0f)
         kern.scale(y, f->embed_scale, f->m->c.d);
+    if (f->positions == NULL)
+        return;
+    assert(position < f->m->c.max_pos); /* config_check_positions */
+    kern.add(y, y, f->positions + position * f->m->c.d, f->m->c.d);
 }
 
 static void
@@ -76,7 +81,8 @@ embed_task(void *ctx, size_t task, size_t worker)
         if (j->r->first[t] == UINT32_MAX)
             memset(j->y + t * d, 0, d * sizeof *j->y);
         else
-            embed_id(j->f, j->r->ids[t], j->y + t * d);
+            embed_id(j->f, j->r->ids[t],
+                position(j->f, j->r, t / j->r->T, t % j->r->T), j->y + t * d);
 }
 
 void
@@ -95,13 +101,14 @@ fwd_embed(struct fwd *f, const struct rows *r, float *x)
 /* ---- a block ---- */
 
 void
-stream_norm(const struct fwd *f, float *y, const float *x, const float *w)
+stream_norm(const struct fwd *f, float *y, const float *x, const float *w,
+    const float *bias)
 {
     const size_t d = f->m->c.d;
     const float eps = (float)f->m->c.eps;
 
     if (f->family->layer_norm)
-        kern.layernorm(y, x, w, NULL, d, eps);
+        kern.layernorm(y, x, w, bias, d, eps);
     else
         kern.rmsnorm(y, x, w, d, eps);
 }
@@ -117,7 +124,7 @@ branch_norm(struct run *u, const struct run_row *r)
     if (!r->live)
         memset(xn, 0, d * sizeof *xn);
     else if (norm != NULL)
-        stream_norm(u->f, xn, x, norm);
+        stream_norm(u->f, xn, x, norm, u->vec[in->norm_bias]);
     else
         memcpy(xn, x, d * sizeof *xn);
 }
@@ -138,7 +145,7 @@ branch_sum(struct run *u, const struct run_row *r)
             memset(y, 0, d * sizeof *y);
         return;
     }
-    if (in->bias >= 0 && u->vec[in->bias] != NULL)
+    if (u->vec[in->bias] != NULL)
         kern.add(out, out, u->vec[in->bias], d);
     if (u->vec[in->after] != NULL)
         kern.rmsnorm(out, in->out + r->at * d, u->vec[in->after], d,
@@ -232,7 +239,8 @@ norm_task(void *ctx, size_t task, size_t worker)
         if (j->r->first[t] == UINT32_MAX)
             memset(j->y + t * c->d, 0, c->d * sizeof *j->y);
         else
-            stream_norm(j->f, j->y + t * c->d, j->x + t * c->d, j->f->norm);
+            stream_norm(j->f, j->y + t * c->d, j->x + t * c->d, j->f->norm,
+                j->f->norm_bias);
     }
 }
 

@@ -113,7 +113,10 @@ struct fwd {
     void *room[ROOMS]; /* work space that parts have of their own, or NULL */
     const float **vec; /* [L,W_N] blocks' vectors in fp32; NULL: no such
                         * vector */
-    const float *norm; /* the final norm's weight in fp32, times logit_factor */
+    /* the final norm's weight and bias in fp32, times logit_factor; norm_bias
+     * NULL: there is no bias */
+    const float *norm, *norm_bias;
+    const float *positions; /* [max_pos,d] in fp32; NULL: not learned */
     struct panels panels;
     float **wide; /* [threads] room for wide_n widened weights */
     size_t wide_n;
@@ -151,9 +154,11 @@ int has_post_norm(const struct config *c);
  * the residual stream, so that their gradients are not the stream's? */
 int has_added(const struct config *c);
 /* y [d] = the norm, with the weight w [d], of a row x of the residual stream:
- * RMSNorm, or LayerNorm if the family has that; y may be x.  stream_norm_bwd:
- * as kern.rmsnorm_bwd; *mean becomes the mean of x, 0 for RMSNorm. */
-void stream_norm(const struct fwd *f, float *y, const float *x, const float *w);
+ * RMSNorm, or LayerNorm (bias [d] or NULL) if the family has that; y may be x.
+ * stream_norm_bwd: as kern.rmsnorm_bwd; *mean becomes the mean of x, 0 for
+ * RMSNorm. */
+void stream_norm(const struct fwd *f, float *y, const float *x, const float *w,
+    const float *bias);
 float stream_norm_bwd(const struct fwd *f, float *dx, const float *dy,
     const float *x, const float *w, const float *res, float *mean);
 /* A factor of a configuration, in which 0 means 1. */

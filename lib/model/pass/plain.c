@@ -1,7 +1,7 @@
 /*
- * The plain MLP, a feed-forward without a gate: down unit(up x); see run.h.
- * The unit is xIELU, whose numbers alpha_p and alpha_n are trained; beta and
- * eps get no gradient, so they stay.
+ * The plain MLP, a feed-forward without a gate: down unit(up x + bias); see
+ * run.h.  The unit is xIELU, whose numbers alpha_p and alpha_n are trained
+ * (beta and eps get no gradient, so they stay), or GELU.
  */
 #include "kern/kern.h"
 #include "model/pass/backward_block.h"
@@ -12,7 +12,8 @@
 enum { ALPHAS = 2 };
 
 struct plain_grads {
-    float *alpha; /* [B,Tp,ALPHAS] each token's term for alpha_p, alpha_n */
+    float *alpha; /* [B,Tp,ALPHAS] each token's term for alpha_p, alpha_n;
+                   * NULL: the unit has no such numbers */
 };
 
 static int
@@ -35,9 +36,9 @@ plain_lay_back(struct grads *grads, const struct fwd *f, size_t rows,
 {
     struct plain_grads *g = room_make(&grads->room[ROOM_PLAIN], sizeof *g);
 
-    (void)f;
     (void)tokens;
-    g->alpha = arena_alloc(a, rows * ALPHAS, sizeof(float));
+    if (block_tensor_name(&f->m->c, W_XIELU_P) != NULL)
+        g->alpha = arena_alloc(a, rows * ALPHAS, sizeof(float));
 }
 
 static double
@@ -56,18 +57,52 @@ xielu_of(const struct run *u)
         *u->vec[W_XIELU_EPS] };
 }
 
+/* act [n] = the unit of x [n] */
+static void
+unit(const struct run *u, float *act, const float *x, size_t n)
+{
+    struct xielu how;
+
+    if (u->vec[W_XIELU_P] == NULL) {
+        kern.gelu(act, x, n, u->f->m->c.exact_gelu);
+        return;
+    }
+    how = xielu_of(u);
+    kern.xielu(act, x, n, &how);
+}
+
+/* dx [n] = the gradient of x [n], given dact [n], that of the unit; dx may be
+ * x.  alpha [ALPHAS]: this token's terms for alpha_p and alpha_n. */
+static void
+unit_back(const struct run *u, float *dx, const float *dact, const float *x,
+    size_t n, float *alpha)
+{
+    double sum[ALPHAS];
+    struct xielu how;
+
+    if (u->vec[W_XIELU_P] == NULL) {
+        kern.gelu_bwd(dx, dact, x, n, u->f->m->c.exact_gelu);
+        return;
+    }
+    how = xielu_of(u);
+    kern.xielu_bwd(dx, dact, x, n, &how, sum);
+    for (int i = 0; i < ALPHAS; i++) /* the slope of softplus */
+        alpha[i] = (float)(sum[i] / (1.0 + exp(-*u->vec[W_XIELU_P + i])));
+}
+
 static void
 plain_row(struct run *u, const struct run_row *r)
 {
     const size_t n = u->b->mlp;
-    const struct xielu how = xielu_of(u);
-    float *act = u->act + r->at * n;
+    float *up = u->a.up + r->at * n, *act = u->act + r->at * n;
 
     if (!r->live) { /* the unit of 0 is not 0 */
         memset(act, 0, n * sizeof *act);
         return;
     }
-    kern.xielu(act, u->a.up + r->at * n, n, &how);
+    if (u->vec[W_BUP] != NULL)
+        kern.add(up, up, u->vec[W_BUP], n);
+    unit(u, act, up, n);
     if (u->scale != NULL)
         kern.mul(act, u->scale, n);
 }
@@ -81,7 +116,7 @@ plain_forward(struct run *u, const struct branch *in)
 
     show_input(u, in, FWD_MLP, in->xn, d);
     stage_products(u, in, &up, 1, "forward up");
-    stage_rows(u, in, plain_row, "forward xielu", 2 * n)->exps = n;
+    stage_rows(u, in, plain_row, "forward unit", 2 * n)->exps = n;
     show_input(u, in, FWD_DOWN, u->act, n);
     stage_products(u, in, &down, 1, "forward down");
 }
@@ -91,22 +126,18 @@ static void
 plain_row_back(struct run *u, const struct run_row *r)
 {
     const size_t n = u->b->mlp;
-    const struct xielu how = xielu_of(u);
     float *row = u->g->row + r->worker * u->g->widest;
     float *up = u->a.up + r->at * n, *act = u->act + r->at * n;
     const struct plain_grads *g = u->g->room[ROOM_PLAIN];
-    double sum[ALPHAS];
 
     if (!r->live) {
         memset(up, 0, n * sizeof *up);
         memset(act, 0, n * sizeof *act);
         return;
     }
-    kern.xielu(row, up, n, &how);
-    kern.xielu_bwd(up, act, up, n, &how, sum);
-    for (int i = 0; i < ALPHAS; i++) /* the slope of softplus */
-        g->alpha[r->at * ALPHAS + i] =
-            (float)(sum[i] / (1.0 + exp(-*u->vec[W_XIELU_P + i])));
+    unit(u, row, up, n);
+    unit_back(u, up, act, up, n,
+        g->alpha != NULL ? g->alpha + r->at * ALPHAS : NULL);
     memcpy(act, row, n * sizeof *row);
 }
 
@@ -119,10 +150,12 @@ plain_backward(struct run *u, const struct branch *in)
     const struct product up = { W_UP, in->xn, u->a.up, n, in->d.xn };
 
     stage_back(u, in, &down, 1, "backward down");
-    stage_rows(u, in, plain_row_back, "backward xielu", 5 * n)->exps = 2 * n;
+    stage_rows(u, in, plain_row_back, "backward unit", 5 * n)->exps = 2 * n;
     stage_back(u, in, &up, 1, "backward up");
-    for (int i = 0; i < ALPHAS; i++)
+    for (int i = 0; g->alpha != NULL && i < ALPHAS; i++)
         sum_bias(u, W_XIELU_P + i, g->alpha + i, ALPHAS);
+    if (u->vec[W_BUP] != NULL)
+        sum_bias(u, W_BUP, u->a.up, n);
 }
 
 const struct part part_plain = { plain_has, plain_widths, NULL, plain_lay_back,

@@ -416,10 +416,15 @@ run_init(struct run *u, struct fwd *f, size_t i, const struct rows *r,
     u->qkv = widths_of(&f->m->c, &shape).qkv;
     u->vec = f->vec + i * W_N;
     u->act = f->act;
-    u->mixer =
-        (struct branch){ .norm = W_NORM1, .bias = W_BO, .after = W_NORM_ATT };
-    u->ffn = (struct branch){ .norm = f->family->parallel ? W_NORM1 : W_NORM2,
-        .bias = -1,
+    u->one_norm = config_parallel(&f->m->c) &&
+        block_tensor_name(&f->m->c, W_NORM2) == NULL;
+    u->mixer = (struct branch){ .norm = W_NORM1,
+        .norm_bias = W_BNORM1,
+        .bias = W_BO,
+        .after = W_NORM_ATT };
+    u->ffn = (struct branch){ .norm = u->one_norm ? W_NORM1 : W_NORM2,
+        .norm_bias = u->one_norm ? W_BNORM1 : W_BNORM2,
+        .bias = W_BDOWN,
         .after = W_NORM_MLP };
     set_branch(u, &u->mixer, part_of(&f->m->c, &shape, 0, MIXERS));
     set_branch(u, &u->ffn, part_of(&f->m->c, &shape, MIXERS, PARTS));
@@ -431,9 +436,10 @@ void
 run_streams(struct run *u, const float *x, float *y)
 {
     const int both = u->mixer.part != NULL && u->ffn.part != NULL;
-    float *mid = u->f->family->parallel ? u->f->mid : u->a.x2;
+    const int parallel = config_parallel(&u->f->m->c);
+    float *mid = parallel ? u->f->mid : u->a.x2;
 
-    u->parallel = both && u->f->family->parallel;
+    u->parallel = both && parallel;
     u->mixer.x = u->mixer.to = x;
     u->mixer.y = both ? mid : y;
     u->ffn.to = both ? mid : x;

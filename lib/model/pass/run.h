@@ -7,7 +7,8 @@
  * where `after` is a bias, a norm and a factor, if the family has them.  The
  * branches are joined in one of two ways.  In most families the x and the `to`
  * of the feed-forward are the mixer's y.  In a parallel block only its `to` is
- * that: its x and its norm are the mixer's.  A branch that is alone has to = x.
+ * that: its x is the mixer's, and in some families its norm is, too.  A branch
+ * that is alone has to = x.
  * What a branch computes between the norms is its part (struct part): a file
  * with one function for each direction.
  *
@@ -74,15 +75,17 @@ struct branch_grads {
 };
 
 struct branch {
-    const struct part *part; /* NULL: the block has no such branch */
-    int norm, bias, after;   /* vectors of the block (bias -1: none), which it
-                              * may not have */
-    const float *x;          /* [B,T,d] residual stream that it reads */
-    const float *to;         /* [B,T,d] stream that it adds to; mostly x */
-    float *y;                /* [B,T,d] the sum; may be x or `to` */
-    float *xn;               /* [B,Tp,d] normed rows */
-    float *out;              /* [B,Tp,d] output of the part */
-    struct branch_grads d;   /* backward only */
+    const struct part *part;          /* NULL: the block has no such branch */
+    int norm, norm_bias, bias, after; /* vectors of the block, which it may not
+                                       * have: the norm before the part and its
+                                       * bias, the part's bias, the norm after
+                                       * it */
+    const float *x;        /* [B,T,d] residual stream that it reads */
+    const float *to;       /* [B,T,d] stream that it adds to; mostly x */
+    float *y;              /* [B,T,d] the sum; may be x or `to` */
+    float *xn;             /* [B,Tp,d] normed rows */
+    float *out;            /* [B,Tp,d] output of the part */
+    struct branch_grads d; /* backward only */
 };
 
 /* A token of a run. */
@@ -181,7 +184,8 @@ struct run {
     const float *const *vec; /* [W_N] the block's vectors in fp32; NULL: it has
                               * no such vector */
     struct branch mixer, ffn;
-    int parallel;     /* 1: both branches read the norm of the same stream */
+    int parallel;     /* 1: both branches are there and read the same stream */
+    int one_norm;     /* 1: in a parallel block they read one norm of it */
     struct sight see; /* batches only */
     struct acts a;
     float *act;         /* [B,Tp,mlp]; may be a.gate */
@@ -230,7 +234,7 @@ void show_input(struct run *u, const struct branch *in, enum fwd_input input,
 void block_forward(struct run *u);
 /* Row stage: in->xn = norm(in->x). */
 void branch_norm(struct run *u, const struct run_row *r);
-/* y [d] = the embedding of an id. */
-void embed_id(const struct fwd *f, uint32_t id, float *y);
+/* y [d] = the embedding of an id, and of its position if these are learned. */
+void embed_id(const struct fwd *f, uint32_t id, size_t position, float *y);
 
 #endif

@@ -114,16 +114,17 @@ wide_floats(const struct model *m)
     return 0;
 }
 
-/* A vector in fp32: the stored values, if they stay in memory and are used as
- * they are; else room for a copy, which fill_vector makes.  NULL: another rank
- * has the block. */
+/* A vector, or the positions, in fp32: the stored values, if they stay in
+ * memory and are used as they are; else room for a copy, which fill_vector
+ * makes.  NULL: another rank has the block. */
 static const float *
 alloc_vector(const struct weight *w, int stays, struct arena *a)
 {
     const float *p = stays && w->add == 0.0f ? weight_f32(w) : NULL;
 
-    return p != NULL || w->data == NULL ? p
-                                        : arena_alloc(a, w->cols, sizeof *p);
+    return p != NULL || w->data == NULL
+        ? p
+        : arena_alloc(a, w->rows * w->cols, sizeof *p);
 }
 
 /* Copy w to v, unless v is the stored values. */
@@ -134,7 +135,7 @@ fill_vector(const struct weight *w, const float *v)
 
     if (v == NULL || (const unsigned char *)v == w->data)
         return;
-    weight_rows(w, 0, 1, copy);
+    weight_rows(w, 0, w->rows, copy);
     for (size_t i = 0; w->add != 0.0f && i < w->cols; i++)
         copy[i] += w->add;
 }
@@ -154,8 +155,14 @@ fill_vectors(struct fwd *f)
     for (size_t i = 0; i < f->m->c.L && f->m->fetch == NULL; i++)
         fill_block_vectors(f, i);
     fill_vector(&f->m->norm, f->norm);
-    if (f->logit_factor != 1.0f)
-        kern.scale((float *)(uintptr_t)f->norm, f->logit_factor, f->m->c.d);
+    fill_vector(&f->m->norm_bias, f->norm_bias);
+    fill_vector(&f->m->positions, f->positions);
+    if (f->logit_factor == 1.0f)
+        return;
+    kern.scale((float *)(uintptr_t)f->norm, f->logit_factor, f->m->c.d);
+    if (f->norm_bias != NULL)
+        kern.scale((float *)(uintptr_t)f->norm_bias, f->logit_factor,
+            f->m->c.d);
 }
 
 void
@@ -185,6 +192,8 @@ alloc_vectors(struct fwd *f, struct arena *a)
             f->vec[i] = p;
     }
     f->norm = alloc_vector(&m->norm, f->logit_factor == 1.0f, a);
+    f->norm_bias = alloc_vector(&m->norm_bias, f->logit_factor == 1.0f, a);
+    f->positions = alloc_vector(&m->positions, 1, a);
 }
 
 float **
@@ -212,7 +221,7 @@ lay_fwd(struct fwd *f, struct arena *a, int parts)
 
     f->xn = arena_alloc(a, rows * c->d, sizeof *f->xn);
     f->out = arena_alloc(a, rows * c->d, sizeof *f->out);
-    if (f->family->parallel)
+    if (config_parallel(c))
         f->mid = arena_alloc(a, f->B * f->T * c->d, sizeof *f->mid);
     if (parts & FWD_ACTS) {
         f->a.qkv = arena_alloc(a, rows * w.qkv, sizeof(float));

@@ -1,5 +1,6 @@
 /* Stages of a pipeline, and the order of work in it; see stages.h. */
 #include "model/pass/stages.h"
+#include "model/config/family.h"
 
 int
 stages_any(const struct pipeline *s)
@@ -25,7 +26,7 @@ stages_owner(const struct pipeline *s, size_t L, size_t group)
     size_t k = 0;
 
     if (group >= L)
-        return group == L ? 0 : s->n - 1;
+        return group == L || group == L + OUTER_POSITIONS ? 0 : s->n - 1;
     while (stages_cut(s, L, k + 1) <= group)
         k++;
     return k % s->n;

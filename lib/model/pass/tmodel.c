@@ -116,6 +116,13 @@ own_part(const struct tmodel *t, size_t i)
     g->own = (n <= 1 ? g->n : tmodel_cut(t, i, rank + 1, n)) - g->first;
 }
 
+/* Is the group small, so that every process has all of it? */
+static int
+stays_whole(size_t L, size_t i)
+{
+    return i == L + OUTER_NORM || i > L + OUTER_HEAD;
+}
+
 /* Allocate and fill parameters and gradients of group i; while planning only
  * count them.  If this process keeps a part of the parameters, all are first
  * written to `room`, the shared buffer for gradients. */
@@ -125,7 +132,7 @@ alloc_group(const struct building *m, size_t i, struct weight *to,
 {
     const struct share *s = &m->t->share;
     const size_t L = m->from->c.L, nw = i < L ? W_N : 1;
-    const int part = s->n > 1 && s->params && i != L + 1;
+    const int part = s->n > 1 && s->params && !stays_whole(L, i);
     struct group *g = &m->t->group[i];
 
     g->n = 0;
@@ -168,19 +175,26 @@ widest_block(const struct model *m)
     return most;
 }
 
+enum { ROOMS_SHARED = 5 };
+
 /* Allocate the shared gradient buffers: at[0] for blocks, at[1] for embedding
- * and head, at[2] for the norm.  at[i] NULL: each of these groups has a g of
- * its own. */
+ * and head, at[2] for the norm, at[3] for its bias, at[4] for positions.  at[i]
+ * NULL: each of these groups has a g of its own. */
 static void
 alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
-    struct arena *a, float *at[3])
+    struct arena *a, float *at[ROOMS_SHARED])
 {
     const struct config *c = &from->c;
     const int shared = s->n > 1;
-    const size_t n[3] = { shared || grads == DT_BF16 ? widest_block(from) : 0,
-        shared ? c->V * c->d : 0, shared ? c->d : 0 };
+    const int bias = family_has_outer(c, OUTER_NORM_BIAS);
+    const int learned = family_has_outer(c, OUTER_POSITIONS);
+    const size_t n[ROOMS_SHARED] = { shared || grads == DT_BF16
+            ? widest_block(from)
+            : 0,
+        shared ? c->V * c->d : 0, shared ? c->d : 0, shared && bias ? c->d : 0,
+        shared && learned ? c->max_pos * c->d : 0 };
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < ROOMS_SHARED; i++)
         at[i] = n[i] > 0 ? arena_alloc(a, n[i], sizeof **at) : NULL;
 }
 
@@ -190,13 +204,19 @@ lay_tmodel(struct tmodel *t, const struct model *from, enum dtype grads,
 {
     const struct building m = { t, from, grads, a };
     const size_t L = from->c.L;
-    float *room[3];
+    float *room[ROOMS_SHARED];
 
     alloc_rooms(&t->share, from, grads, a, room);
     for (size_t i = 0; i < L; i++)
         alloc_group(&m, i, t->m.block[i].w, from->block[i].w, room[0]);
     alloc_group(&m, L, &t->m.embed, &from->embed, room[1]);
     alloc_group(&m, L + 1, &t->m.norm, &from->norm, room[2]);
+    if (family_has_outer(&from->c, OUTER_NORM_BIAS))
+        alloc_group(&m, L + OUTER_NORM_BIAS, &t->m.norm_bias, &from->norm_bias,
+            room[3]);
+    if (family_has_outer(&from->c, OUTER_POSITIONS))
+        alloc_group(&m, L + OUTER_POSITIONS, &t->m.positions, &from->positions,
+            room[4]);
     if (!from->c.tied)
         alloc_group(&m, L + 2, &t->m.head, &from->head, room[1]);
     else
@@ -235,7 +255,8 @@ char *
 tmodel_name(const struct config *c, size_t group, int t)
 {
     return group < c->L
-        ? xasprintf("model.layers.%zu.%s", group, block_tensor_name(c, t))
+        ? xasprintf("%s%zu.%s", family_blocks(c), group,
+              block_tensor_name(c, t))
         : xstrdup(family_outer_name(c, (enum outer_tensor)(group - c->L), 0));
 }
 
@@ -245,7 +266,7 @@ tmodel_freeze(struct tmodel *t,
 {
     const size_t L = t->m.c.L;
 
-    for (size_t i = 0; i < L + 3; i++)
+    for (size_t i = 0; i < t->ngroup; i++)
         for (int k = 0; k < (i < L ? W_N : 1); k++) {
             char *name;
 
@@ -257,7 +278,10 @@ tmodel_freeze(struct tmodel *t,
             free(name);
         }
     /* a rank of a stage knows only its own blocks */
-    while (!stages_any(&t->stages) && t->group[L].frozen && t->lowest < L &&
+    while (!stages_any(&t->stages) && t->group[L].frozen &&
+        (L + OUTER_POSITIONS >= t->ngroup ||
+            t->group[L + OUTER_POSITIONS].frozen) &&
+        t->lowest < L &&
         t->group[t->lowest].frozen == block_tensors(&t->m, t->lowest))
         t->lowest++;
 }
@@ -267,7 +291,8 @@ tmodel_has(const struct tmodel *t, size_t group)
 {
     const struct pipeline *s = &t->stages;
     const size_t L = t->m.c.L;
-    const int twice = (group == L && t->m.c.tied) || group == L + 1;
+    const int twice = (group == L && t->m.c.tied) || group == L + OUTER_NORM ||
+        group == L + OUTER_NORM_BIAS;
 
     return !stages_any(s) || s->rank == stages_owner(s, L, group) ||
         (twice && (s->rank == 0 || stages_last(s)));
@@ -326,7 +351,7 @@ size_t
 tmodel_room_bytes(const struct tmodel *t)
 {
     struct arena plan;
-    float *at[3];
+    float *at[ROOMS_SHARED];
 
     arena_plan(&plan);
     alloc_rooms(&t->share, &t->m, DT_F32, &plan, at);
@@ -352,6 +377,19 @@ tmodel_mask_bytes(const struct tmodel *t)
     return n;
 }
 
+/* Blocks, embedding, norm, head (empty if it is tied), and other outer tensors
+ * up to the last one that the model has. */
+static size_t
+group_count(const struct config *c)
+{
+    size_t n = OUTER_HEAD + 1;
+
+    for (enum outer_tensor k = OUTER_EMBED; k < OUTER_N; k++)
+        if (family_has_outer(c, k) && k + 1 > n)
+            n = k + 1;
+    return c->L + n;
+}
+
 static void
 init(struct tmodel *t, const struct model *from, enum dtype grads,
     const struct share *share, const struct pipeline *stages)
@@ -362,7 +400,7 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
     memset(t, 0, sizeof *t);
     t->share = *share;
     t->stages = *stages;
-    t->ngroup = L + 3;
+    t->ngroup = group_count(&from->c);
     t->group = xcalloc(t->ngroup, sizeof *t->group);
     t->m.c = from->c;
     t->m.c.delta.tiled = 0;
@@ -440,7 +478,7 @@ tmodel_init_adapter(struct tmodel *t, const struct model *from,
     t->share = whole;
     t->stages = single;
     t->adapter = a;
-    t->ngroup = L + 3;
+    t->ngroup = group_count(&from->c);
     t->group = xcalloc(t->ngroup, sizeof *t->group);
     t->m = *from;
     t->m.own = NULL;
@@ -464,6 +502,10 @@ lay_groups(struct tmodel *t, const struct config *c,
     struct model m = { .c = *c, .embed = matrix, .head = matrix };
 
     m.norm = (struct weight){ .rows = 1, .cols = c->d };
+    if (family_has_outer(c, OUTER_NORM_BIAS))
+        m.norm_bias = m.norm;
+    if (family_has_outer(c, OUTER_POSITIONS))
+        m.positions = (struct weight){ .rows = c->max_pos, .cols = c->d };
     m.block = xcalloc(c->L, sizeof *m.block);
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m.block[i];
@@ -502,10 +544,9 @@ tmodel_place(struct tmodel *t, size_t group, float *p)
 {
     const size_t L = t->m.c.L, nw = group < L ? W_N : 1;
     struct group *g = &t->group[group];
-    struct weight *w = group < L ? t->m.block[group].w
-        : group == L             ? &t->m.embed
-        : group == L + 1         ? &t->m.norm
-                                 : &t->m.head;
+    struct weight *const outer[OUTER_N] = { &t->m.embed, &t->m.norm, &t->m.head,
+        &t->m.norm_bias, &t->m.positions };
+    struct weight *w = group < L ? t->m.block[group].w : outer[group - L];
 
     g->p = p;
     for (size_t k = 0; k < nw; k++)
