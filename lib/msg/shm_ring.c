@@ -318,7 +318,8 @@ map_segment(struct ring *r, size_t size, struct err *e)
 static int
 fill_segment(struct ring *r, size_t want, struct err *e)
 {
-    const size_t size = (want + page_size() - 1) / page_size() * page_size();
+    const size_t page = page_size(), pages = (want + page - 1) / page;
+    const size_t size = (pages < 2 ? 2 : pages) * page; /* the head has one */
     int k;
 
     do
