@@ -433,6 +433,8 @@ install: all
 	@for f in $(shared); do case $$f in *.sh | scripts/*) \
 	    sed -E -e '$(CALLS)' $$f >"$(share)/$$f" && \
 	        chmod 755 "$(share)/$$f" ;; \
+	    recipes/tasks/*-reward | recipes/tasks/make-tasks) \
+	    install -m 755 $$f "$(share)/$$f" ;; \
 	    *) install -m 644 $$f "$(share)/$$f" ;; esac || exit 1; done
 	@$(foreach l,$(PMPI),install -m 644 $(l) "$(DESTDIR)$(LIBDIR)" &&) true
 	@umask 022; for f in $(bashed); do $(call complete,bash) >$$f || exit 1; done
