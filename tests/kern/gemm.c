@@ -190,13 +190,13 @@ test_set(const char *name)
     for (int op = 0; op < 3; op++) {
         double w = 0.0;
 
-        for (size_t i = 0; i < NDIM * NDIM * NDIM; i += every(5))
+        for (size_t i = 0; i < NDIM * NDIM * NDIM; i += every(11))
             w = fmax(w,
                 one(op, dim[i % NDIM], dim[i / NDIM % NDIM],
                     dim[i / NDIM / NDIM], (int)(i % 3 == 0)));
         ok(w <= 1.5e-4, "%s gemm_%s (%.2g)", name, ops[op], w);
         w = 0.0;
-        for (size_t i = 0; i < NDIM * NDIM * NDIM; i += every(5))
+        for (size_t i = 0; i < NDIM * NDIM * NDIM; i += every(11))
             w = fmax(w,
                 one_double(op, dim[i % NDIM], dim[i / NDIM % NDIM],
                     dim[i / NDIM / NDIM]));
