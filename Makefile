@@ -6,6 +6,7 @@
 .DEFAULT_GOAL = all
 VERSION = 0.1.0
 CC     ?= cc
+PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 BUILD  ?= build
 PREFIX ?= /usr/local
@@ -29,16 +30,16 @@ PKGS  = libzstd liblz4 libarchive jansson libxxhash icu-uc hwloc nettle
 MANS  = $(wildcard man/*.[157])
 
 # Training over ranks is built in if Open MPI is there, also if installed later.
-MPI_CFLAGS := $(shell pkg-config --cflags ompi-c 2>/dev/null)
-MPI_LIBS   := $(shell pkg-config --libs ompi-c 2>/dev/null)
+MPI_CFLAGS := $(shell $(PKG_CONFIG) --cflags ompi-c 2>/dev/null)
+MPI_LIBS   := $(shell $(PKG_CONFIG) --libs ompi-c 2>/dev/null)
 
 # serve is built if libmicrohttpd is there.
-HTTPD_CFLAGS := $(shell pkg-config --cflags libmicrohttpd 2>/dev/null)
-HTTPD_LIBS   := $(shell pkg-config --libs libmicrohttpd 2>/dev/null)
+HTTPD_CFLAGS := $(shell $(PKG_CONFIG) --cflags libmicrohttpd 2>/dev/null)
+HTTPD_LIBS   := $(shell $(PKG_CONFIG) --libs libmicrohttpd 2>/dev/null)
 
 # generate chat edits lines if libedit is there.
-EDIT_CFLAGS := $(shell pkg-config --cflags libedit 2>/dev/null)
-EDIT_LIBS   := $(shell pkg-config --libs libedit 2>/dev/null)
+EDIT_CFLAGS := $(shell $(PKG_CONFIG) --cflags libedit 2>/dev/null)
+EDIT_LIBS   := $(shell $(PKG_CONFIG) --libs libedit 2>/dev/null)
 
 # Language identification is built in if CLD2 and a C++ compiler are there.
 CLD2 = $(if $(shell command -v $(firstword $(CXX))),$(firstword $(wildcard \
@@ -54,9 +55,9 @@ endif
 # pkg-config finds the libraries once; see scripts/setup.
 $(BUILD)/probe.mk: scripts/setup Makefile
 	@mkdir -p $(@D)
-	@CC='$(CC)' scripts/setup $(PKGS)
+	@CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' scripts/setup $(PKGS)
 	@printf 'PKG_CFLAGS = %s\nPKG_LIBS = %s\n' \
-	    "$$(pkg-config --cflags $(PKGS))" "$$(pkg-config --libs $(PKGS))" > $@
+	    "$$($(PKG_CONFIG) --cflags $(PKGS))" "$$($(PKG_CONFIG) --libs $(PKGS))" > $@
 ifneq ($(filter-out clean fresh help names dist uninstall,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/probe.mk
 endif
@@ -432,6 +433,8 @@ install: all
 	@for f in $(shared); do case $$f in *.sh | scripts/*) \
 	    sed -E -e '$(CALLS)' $$f >"$(share)/$$f" && \
 	        chmod 755 "$(share)/$$f" ;; \
+	    recipes/tasks/*-reward | recipes/tasks/make-tasks) \
+	    install -m 755 $$f "$(share)/$$f" ;; \
 	    *) install -m 644 $$f "$(share)/$$f" ;; esac || exit 1; done
 	@$(foreach l,$(PMPI),install -m 644 $(l) "$(DESTDIR)$(LIBDIR)" &&) true
 	@umask 022; for f in $(bashed); do $(call complete,bash) >$$f || exit 1; done

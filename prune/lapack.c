@@ -32,6 +32,7 @@ lapack_open(struct err *e)
 {
     const char *core = strncmp(kern_name(), "avx512", 6) == 0 ? "SkylakeX"
         : strncmp(kern_name(), "avx2", 4) == 0                ? "Haswell"
+        : strncmp(kern_name(), "neon", 4) == 0                ? "ARMV8"
                                                               : NULL;
     void (*set_threads)(int);
     void *lib;

@@ -1,8 +1,8 @@
 /*
  * Cholesky factors of symmetric matrices, by OpenBLAS's LAPACK, which is loaded
- * at run time.  OpenBLAS runs on one thread.  If our own kernels use AVX2 or
- * AVX-512, it is made to use its kernels for the same instruction set; so
- * results do not depend on its guess of the processor.
+ * at run time.  OpenBLAS runs on one thread.  If our own kernels use AVX2,
+ * AVX-512 or NEON, it is made to use its kernels for the same instruction set;
+ * so results do not depend on its guess of the processor.
  *
  * Matrices are double [n,n], row-major; only the named triangle is read or
  * written.

@@ -1,12 +1,17 @@
 /* Describes the machine; see doctor.h. */
 #include "doctor.h"
+#include "bench.h"
+#include "processor.h"
 #include "programs.h"
 #include "base/cpu.h"
 #include "base/energy.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/numa.h"
+#include "base/number.h"
 #include "base/quota.h"
+#include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
 #include "kern/kern.h"
@@ -41,34 +46,13 @@ add_optional(struct buf *b, const char *what, int there, const char *use,
 
 /* ---- files that the system describes itself by ---- */
 
-/* Copy the value of the first line "KEY: VALUE" of the file to text[n]; "" if
- * there is no such line. */
-static void
-read_key(const char *path, const char *key, char *text, size_t n)
-{
-    char line[1000];
-    FILE *f = fopen(path, "r");
-
-    *text = '\0';
-    while (f != NULL && *text == '\0' && fgets(line, sizeof line, f) != NULL) {
-        const char *colon = strchr(line, ':');
-
-        if (colon == NULL || strncmp(line, key, strlen(key)) != 0)
-            continue;
-        colon += 1 + strspn(colon + 1, " \t");
-        snprintf(text, n, "%.*s", (int)strcspn(colon, "\n"), colon);
-    }
-    if (f != NULL)
-        fclose(f);
-}
-
 /* Read a size from /proc/meminfo, in GB (10^9 bytes). */
 static double
 memory_gb(const char *key)
 {
     char text[100];
 
-    read_key("/proc/meminfo", key, text, sizeof text);
+    processor_key("/proc/meminfo", key, text, sizeof text);
     return strtod(text, NULL) * 1024.0 / 1e9;
 }
 
@@ -99,8 +83,8 @@ add_processor(struct buf *b)
     struct numa_state where;
     const size_t quota = quota_cpus("");
 
-    read_key("/proc/cpuinfo", "model name", model, sizeof model);
-    add_line(b, "processor", *model != '\0' ? model : "unknown");
+    processor_name("/proc/cpuinfo", model, sizeof model);
+    add_line(b, "processor", model);
     numa_describe(&where);
     add_line(b, "place", where.text);
     if (*where.why != '\0')
@@ -232,17 +216,31 @@ add_libraries(struct buf *b)
 int
 doctor_main(int argc, char **argv)
 {
-    const struct opt table[] = { OPT_END };
+    const char *bench = NULL;
+    const struct opt table[] = {
+        OPT_MAYBE(0, "bench", &bench, "seconds",
+            "also measure products and memory, for so long (20)"),
+        OPT_END
+    };
     struct buf b = { 0 };
+    double seconds = 20.0;
     int well;
 
     opt_parse(argc, argv, table, "say what this machine has, and what it lacks",
         "", 0, 0, NULL);
+    if (bench != NULL && bench != opt_absent &&
+        number_real(bench, 0.0, 3600.0, &seconds) < 0)
+        die(EX_USAGE, "--bench: not a number of 0 to 3600 seconds: \"%s\"",
+            bench);
     add_processor(&b);
     well = add_kernels(&b);
     add_memory(&b);
     well &= add_programs(&b);
     add_libraries(&b);
+    if (bench != NULL && kern_init() == NULL) {
+        note("measuring for %g s", seconds);
+        bench_machine(&b, seconds);
+    }
     out_put(b.p, b.n);
     out_done();
     buf_release(&b);

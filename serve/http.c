@@ -30,6 +30,8 @@ struct http {
     atomic_size_t unsent; /* see http_unsent */
     pthread_t thread;
     int bell; /* eventfd that wakes the thread */
+    /* 1: http_stop_accepting, http_stop was called, in another thread than the
+     * one that serves */
     atomic_int closing, stopping;
     int guarded; /* 1: requests of foreign pages are refused, see origin.h */
     char url[300];

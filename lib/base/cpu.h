@@ -30,4 +30,15 @@ int cpu_vnni(void);
  * call asks the system to allow AMX to all threads. */
 int cpu_amx(void);
 
+/* Tell the processor that this thread waits in a loop. */
+static inline void
+cpu_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 #endif

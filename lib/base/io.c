@@ -344,7 +344,7 @@ static void
 watch_signals(void)
 {
     static const int deadly[] = { SIGHUP, SIGINT, SIGTERM };
-    static atomic_flag armed = ATOMIC_FLAG_INIT;
+    static atomic_flag armed = ATOMIC_FLAG_INIT; /* threads may call this */
 
     if (atomic_flag_test_and_set(&armed))
         return;

@@ -1,6 +1,7 @@
 /* A pool of threads: see pool.h */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/pool.h"
+#include "base/cpu.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/profile.h"
@@ -30,15 +31,19 @@ struct pool {
     struct worker *worker; /* [n]; worker 0 is the caller of pool_run */
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    _Atomic uint32_t run; /* number of the current run; written under lock */
+    /* run: number of the current run.  quit: 1, when the pool is freed.  Both
+     * are written under the lock, but workers look at them without it. */
+    _Atomic uint32_t run;
     atomic_int quit;
-    /* The job, written under the lock when a run begins. */
+    /* The job, written and read under the lock. */
     void (*fn)(void *ctx, size_t task, size_t worker);
     void *ctx;
     size_t ntasks;
     /* run << 32 | number of the next task.  So a worker that comes late, with
      * an old job, cannot take a task of the new one. */
     _Atomic uint64_t next;
+    /* Finished tasks of this run.  Each worker adds to it after its task, so
+     * the caller that reads ntasks sees what all tasks have written. */
     atomic_size_t finished;
 };
 
@@ -55,14 +60,6 @@ pool_cpus(void)
         n = sysconf(_SC_NPROCESSORS_ONLN);
     n = n > 0 ? n : 1;
     return quota > 0 && quota < (size_t)n ? quota : (size_t)n;
-}
-
-static void
-pause_cpu(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
 }
 
 struct pool_job {
@@ -102,7 +99,7 @@ worker_main(void *arg)
         const double t = profile_begin();
 
         for (int i = 0; i < SPIN && atomic_load(&p->run) == j.run; i++)
-            pause_cpu();
+            cpu_pause();
         pthread_mutex_lock(&p->lock);
         while (p->run == j.run && !p->quit)
             pthread_cond_wait(&p->start, &p->lock);
@@ -196,7 +193,7 @@ pool_run(struct pool *p, size_t ntasks,
     run_worker(p, &j, 0);
     t = profile_begin();
     for (int i = 0; i < SPIN && atomic_load(&p->finished) < ntasks; i++)
-        pause_cpu();
+        cpu_pause();
     pthread_mutex_lock(&p->lock);
     while (p->finished < ntasks)
         pthread_cond_wait(&p->done, &p->lock);

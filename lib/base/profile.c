@@ -23,6 +23,7 @@ static struct {
     double wall_end, cpu_end; /* clocks at the last profile_step */
     int started;
     struct {
+        /* All threads add to the counters. */
         const char *_Atomic name; /* filled from the front; NULL: unused */
         _Atomic uint64_t calls, ns, flop, bytes, exps;
     } part[PARTS];

@@ -20,7 +20,7 @@ static struct {
     pthread_mutex_t lock;
 } line = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static _Atomic size_t threads;
+static _Atomic size_t threads; /* numbers given out; any thread takes one */
 static _Thread_local size_t thread; /* 1 + number of this thread; 0: it has none
                                      * yet */
 

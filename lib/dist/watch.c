@@ -64,6 +64,8 @@ static struct {
     size_t nstep;
 } watch;
 
+/* Set by the threads that compute, and read by the thread that sends packets.
+ * depth: collectives in which this rank waits.  busy: see watch_busy. */
 static _Atomic int depth, busy;
 static _Atomic double since; /* clock_now() when this rank began to wait in a
                                * collective (depth > 0) or, if it does not wait,

@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __SSE2__
+#if defined(__SSE2__)
 #include <emmintrin.h>
+#define HAVE_VECTORS
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#define HAVE_VECTORS
 #endif
 
 #define DEPTH_MAX 2048 /* nested objects and arrays */
@@ -102,19 +106,37 @@ escaped_character(const char *p, const char *end, size_t *len)
         : 0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
 }
 
-#ifdef __SSE2__
-/* Bit i: byte i of p[16] does not stand for itself in a string of JSON. */
-static unsigned
-special_bytes(const char *p)
+#if defined(__SSE2__)
+/* Returns which byte of p[CHUNK] is the first that does not stand for itself in
+ * a string of JSON; CHUNK: all do. */
+static inline size_t
+first_special(const char *p)
 {
     const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
     const __m128i control = _mm_set1_epi8(0x1f);
     const __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
     const __m128i slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
     const __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, control), v);
-
-    return (unsigned)_mm_movemask_epi8(
+    const unsigned bits = (unsigned)_mm_movemask_epi8(
         _mm_or_si128(low, _mm_or_si128(quote, slash)));
+
+    return bits != 0 ? (size_t)__builtin_ctz(bits) : CHUNK;
+}
+#elif defined(__aarch64__)
+static inline size_t
+first_special(const char *p)
+{
+    const uint8x16_t v = vld1q_u8((const unsigned char *)p);
+    const uint8x16_t quote = vceqq_u8(v, vdupq_n_u8('"'));
+    const uint8x16_t slash = vceqq_u8(v, vdupq_n_u8('\\'));
+    const uint8x16_t low = vcltq_u8(v, vdupq_n_u8(0x20));
+    const uint16x8_t all =
+        vreinterpretq_u16_u8(vorrq_u8(low, vorrq_u8(quote, slash)));
+    /* 4 bits for each byte */
+    const uint64_t bits =
+        vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(all, 4)), 0);
+
+    return bits != 0 ? (size_t)__builtin_ctzll(bits) / 4 : CHUNK;
 }
 #endif
 
@@ -125,12 +147,12 @@ js_plain(const char *p, size_t n)
     uint64_t w, quote, slash;
     size_t i = 0;
 
-#ifdef __SSE2__
+#ifdef HAVE_VECTORS
     for (; i + CHUNK <= n; i += CHUNK) {
-        const unsigned bits = special_bytes(p + i);
+        const size_t at = first_special(p + i);
 
-        if (bits != 0)
-            return i + (size_t)__builtin_ctz(bits);
+        if (at < CHUNK)
+            return i + at;
     }
 #endif
     for (; i + 8 <= n; i += 8) {
@@ -153,13 +175,13 @@ js_copy_plain(char *to, const char *p, size_t n)
 {
     size_t i = 0, k;
 
-#ifdef __SSE2__
+#ifdef HAVE_VECTORS
     for (; i + CHUNK <= n; i += CHUNK) {
-        const unsigned bits = special_bytes(p + i);
+        const size_t at = first_special(p + i);
 
         memcpy(to + i, p + i, CHUNK);
-        if (bits != 0)
-            return i + (size_t)__builtin_ctz(bits);
+        if (at < CHUNK)
+            return i + at;
     }
 #endif
     k = js_plain(p + i, n - i);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* memfd_create, seals, futex */
 #include "msg/shm_ring.h"
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -39,7 +40,9 @@ enum { VERSION = 1, WRITER = 0, READER = 1 };
 
 static const char magic[8] = "retortSH";
 
-/* The control words of one end, on cache lines of their own. */
+/* The control words of one end, on cache lines of their own.  They are atomic,
+ * in one order for both processes: whoever reads pos then sees the bytes that
+ * were written before it, and of `watched` and pos one end sees the other's. */
 struct end {
     _Alignas(128) _Atomic uint64_t pos; /* bytes published (writer) or released
                                          * (reader) */
@@ -47,7 +50,7 @@ struct end {
                                * wake it after a change of pos or closed */
     _Atomic uint32_t watched; /* 1: the other end sleeps on `change`, or is
                                * about to */
-    _Atomic uint32_t closed;
+    _Atomic uint32_t closed;  /* 1: this end reads or writes no more */
 };
 
 struct ring_head {
@@ -74,7 +77,7 @@ struct ring {
     size_t mapped;          /* bytes of the whole mapping */
     struct io_guard *guard; /* reports reads beyond a segment that was shrunk */
     uint64_t pos;           /* bytes reserved (writer) or given out (reader) */
-    _Atomic int woken;
+    _Atomic int woken;      /* 1: another thread has asked to stop waiting */
     int told;           /* 1: a note has said that the other end is stopped or
                          * late */
     double began, wait; /* writer: clock_now() when it began; seconds that it
@@ -185,14 +188,6 @@ is_ready(const struct ring *r, size_t n)
     return r->role == READER ? pos != r->pos : r->size - (r->pos - pos) >= n;
 }
 
-static inline void
-pause_spin(void)
-{
-#if defined __x86_64__ || defined __i386__
-    __builtin_ia32_pause();
-#endif
-}
-
 /*
  * Sleep until the other end announces a change, or for a tick.  No change is
  * missed: this end sets `watched` before it looks for the last time, and the
@@ -244,7 +239,7 @@ wait_ready(struct ring *r, size_t n)
     int ticks = 0;
 
     for (int i = 0; i < SPINS && !is_ready(r, n); i++)
-        pause_spin();
+        cpu_pause();
     while (!is_ready(r, n)) {
         const double t = clock_now();
         int k = 0;
@@ -323,7 +318,8 @@ map_segment(struct ring *r, size_t size, struct err *e)
 static int
 fill_segment(struct ring *r, size_t want, struct err *e)
 {
-    const size_t size = (want + page_size() - 1) / page_size() * page_size();
+    const size_t page = page_size(), pages = (want + page - 1) / page;
+    const size_t size = (pages < 2 ? 2 : pages) * page; /* the head has one */
     int k;
 
     do

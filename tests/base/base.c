@@ -426,6 +426,16 @@ ended(void (*handler)(const char *msg))
     return pid < 0 || waitpid(pid, &status, 0) != pid ? -1 : status;
 }
 
+/* Is `line` the first line of the text?  An emulator may add others. */
+static int
+first_line(const char *text, const char *line)
+{
+    const size_t n = strlen(line);
+
+    return strncmp(text, line, n) == 0 && text[n] == '\n' &&
+        (text[n + 1] == '\0' || getenv("EMULATOR") != NULL);
+}
+
 static void
 test_exhausted(void)
 {
@@ -438,8 +448,8 @@ test_exhausted(void)
     status = ended(NULL);
     ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT &&
             io_slurp("said", 1000, &said, &n, NULL) == 0 &&
-            strcmp(said,
-                "out of memory: 18446744073709551615 times 4 bytes\n") == 0,
+            first_line(said,
+                "out of memory: 18446744073709551615 times 4 bytes"),
         "without one the program aborts and says why");
     free(said);
 }

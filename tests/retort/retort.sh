@@ -58,6 +58,11 @@ equal 'doctor names the kernels that programs use' \
     "$(if grep -q avx512vl /proc/cpuinfo; then echo avx512; else echo avx2; fi)"
 env RETORT_KERNELS=ref retort doctor >out 2>&1
 like 'doctor says that kernels in plain C are slow' 'slower' out
+ok 'doctor measures' retort doctor --bench 0
+for line in fp32 bf16 q8_0 dots copy; do
+    like "doctor has a figure on $line" "^$line  *[1-9][0-9.]* G[A-Z]" out
+done
+status 2 'a time that is no number ends with status 2' retort doctor --bench x
 
 # --- installed elsewhere, with a prefix ---
 mkdir bin

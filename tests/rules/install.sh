@@ -49,7 +49,8 @@ unlike 'no example calls a program without its prefix' \
 like 'examples call programs with their prefix' '^ *r-student -m' examples
 like 'slurm.sh calls programs with their prefix' 'exec r-stream --resume' $share/recipes/slurm.sh
 like 'examples call a script where it is installed' '^/opt/share/retort/scripts/make-cloze' examples
-for f in scripts/supervise scripts/get-model recipes/slurm.sh; do
+for f in scripts/supervise scripts/get-model recipes/slurm.sh \
+    recipes/tasks/orders-reward; do
     if [ -x $share/$f ]; then pass "$f is installed"; else
         fail "$f is installed"; fi
 done
