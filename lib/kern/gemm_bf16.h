@@ -34,8 +34,8 @@ enum {
 };
 
 /* A strip: c [m,n] = or += the sum of products over `chunks` chunks.  The
- * panels of a follow one another; b has at most bf16_set.strip panels, which are
- * b_step words apart. */
+ * panels of a follow one another; b has at most bf16_set.strip panels, b_step
+ * words apart. */
 struct bf16_strip {
     size_t m, n, chunks;
     const float *a, *b;

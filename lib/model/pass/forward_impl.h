@@ -117,7 +117,7 @@ struct fwd {
      * NULL: there is no bias */
     const float *norm, *norm_bias;
     const float *positions; /* [max_pos,d] in fp32; NULL: not learned */
-    struct panels panels;
+    struct block_panels panels;
     float **wide; /* [threads] room for wide_n widened weights */
     size_t wide_n;
     float **scratch; /* [threads] scratch of attention */

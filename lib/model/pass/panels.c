@@ -68,7 +68,7 @@ room_bytes(const struct model *m, size_t i, int way, int k)
 }
 
 static void
-lay(struct panels *p, const struct model *m, struct arena *a)
+lay(struct block_panels *p, const struct model *m, struct arena *a)
 {
     const size_t n = p->slots * (size_t)p->ways;
 
@@ -88,7 +88,7 @@ lay(struct panels *p, const struct model *m, struct arena *a)
 void
 panels_init(struct fwd *f, int ways, int all)
 {
-    struct panels *p = &f->panels;
+    struct block_panels *p = &f->panels;
     struct arena plan;
 
     panels_release(f);
@@ -110,14 +110,14 @@ panels_release(struct fwd *f)
 }
 
 static size_t
-slot(const struct panels *p, size_t i)
+slot(const struct block_panels *p, size_t i)
 {
     return p->slots > 1 ? i : 0;
 }
 
 /* The entry of block i for a way. */
 static size_t
-entry(const struct panels *p, size_t i, int way)
+entry(const struct block_panels *p, size_t i, int way)
 {
     return slot(p, i) * (size_t)p->ways + (size_t)way;
 }
@@ -125,14 +125,14 @@ entry(const struct panels *p, size_t i, int way)
 int
 panels_have(const struct fwd *f, size_t i, int way, int k)
 {
-    const struct panels *p = &f->panels;
+    const struct block_panels *p = &f->panels;
 
     return kern.pack != NULL && way < p->ways &&
         (p->laid[entry(p, i, way)] & W_BIT(k)) != 0;
 }
 
 static void *
-room_of(const struct panels *p, size_t i, int way, int k)
+room_of(const struct block_panels *p, size_t i, int way, int k)
 {
     return p->at[entry(p, i, way) * W_N + (size_t)k];
 }
@@ -210,7 +210,7 @@ add_matrix(struct fill_job *j, const struct weight *w, int way, int k)
 void
 panels_fill(struct fwd *f, size_t i, unsigned ways)
 {
-    struct panels *p = &f->panels;
+    struct block_panels *p = &f->panels;
     struct fill_job j = { .f = f, .i = i };
 
     if (kern.pack == NULL)

@@ -26,7 +26,7 @@ struct fwd;
 enum { PANELS_OUT, PANELS_BACK, PANELS_WAYS };
 enum { PANELS_ROWS = 64 };
 
-struct panels {
+struct block_panels {
     int ways;       /* the ways that have room are those below this one */
     size_t slots;   /* blocks that have room: one, or all */
     void **at;      /* [slots,ways,W_N] room for a matrix, or NULL */
@@ -40,7 +40,7 @@ size_t panels_bytes(const struct weight *w, int way, int k);
 void panels_init(struct fwd *f, int ways, int all);
 void panels_release(struct fwd *f);
 /* Lay out the matrices of block i for the ways of a set: 1 << PANELS_OUT, 1 <<
- * PANELS_BACK or both.  Those that have room for all blocks are laid out once. */
+ * PANELS_BACK or both.  With room for all blocks that is done once. */
 void panels_fill(struct fwd *f, size_t i, unsigned ways);
 /* Does f have panels of matrix k of block i? */
 int panels_have(const struct fwd *f, size_t i, int way, int k);
