@@ -369,7 +369,7 @@ compile_commands: $(BUILD)/probe.mk
 	            "\"command\": \"%s\" }", n++ ? ",\n" : "[\n", dir, file, $$0 } \
 	    END { print n ? "\n]" : "[]" }' >$(BUILD)/compile_commands.json
 
-## check-arm: kernels and the pipeline on 64-bit Arm, emulated (as root; 15 minutes)
+## check-arm: kernels and the pipeline on 64-bit Arm, emulated (as root; 5 minutes)
 check-arm:
 	@BUILD=$(BUILD) scripts/check-arm
 
