@@ -9,8 +9,8 @@
 void processor_key(const char *path, const char *key, char *text, size_t n);
 
 /* Copy the processor's name to text[n]; path: /proc/cpuinfo.  On Arm that file
- * has numbers in place of a name: a table has the names of common processors,
- * and others are described by the numbers. */
+ * has no name but the numbers of maker and part.  For common processors a table
+ * gives the name; for others text has the numbers. */
 void processor_name(const char *path, char *text, size_t n);
 
 #endif

@@ -1,7 +1,8 @@
 /* Products in bfloat16 by BFMMLA of 64-bit Arm, which adds to a tile of 2 x 2
  * sums the products of 2 rows of a and 2 columns of b, 4 elements along k.  16
- * such tiles, 8 rows by 8 columns, stay in registers.  A chunk of a panel is
- * [BF16_CHUNK / 4][16 rows or columns][4 along k]. */
+ * such tiles, 8 rows by 8 columns, stay in registers.  A chunk of a panel is an
+ * array [BF16_CHUNK / 4][16][4]: 4 neighbours along k of one row (of a) or
+ * column (of b), then those of the next row or column, then the next 4 of k. */
 #include "kern/gemm_bf16.h"
 
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)

@@ -39,9 +39,11 @@ struct kern_pages {
     size_t pages, deep, ld;
 };
 
-/* A factor of gemm_packed, and where its product goes: c [m,n] with ldc = or +=
- * a [m,k] b.  b: n columns that kern.pack laid out, whose depth was k there; a
- * product may have less depth. */
+/* A factor b of gemm_packed, and the result c [m,n] with leading dimension ldc.
+ * b: n columns of depth k, as kern.pack wrote them.  For a product over a part
+ * of the depth, from a multiple l of PACKED_DEPTH on, b points to the copy of
+ * depth l of the first column, l * PACKED_COLUMNS numbers of bfloat16 further,
+ * and k stays. */
 struct kern_packed {
     const void *b;
     size_t n, k;

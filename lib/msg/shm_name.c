@@ -66,7 +66,7 @@ is_left(const char *path)
 void
 shm_note_left(const struct addr *a)
 {
-    /* set by the first of the threads that open addresses */
+    /* Several threads open addresses; only the first one looks. */
     static atomic_flag looked = ATOMIC_FLAG_INIT;
     struct dir_list l = { 0 };
     struct buf b = { 0 };

@@ -426,7 +426,8 @@ ended(void (*handler)(const char *msg))
     return pid < 0 || waitpid(pid, &status, 0) != pid ? -1 : status;
 }
 
-/* Is `line` the first line of the text?  An emulator may add others. */
+/* Is the text one line, equal to `line`?  An emulator adds lines of its own, so
+ * with EMULATOR set only the first line counts. */
 static int
 first_line(const char *text, const char *line)
 {

@@ -1,5 +1,5 @@
-/* For tests of row kernels: odd sizes, numbers to fill rows with, and the error
- * of a result. */
+/* What tests of the kernels on rows share: lengths of rows, most of them no
+ * multiple of a vector, functions that fill rows, and the error of a result. */
 #ifndef TESTS_LIB_ROWS_H
 #define TESTS_LIB_ROWS_H
 

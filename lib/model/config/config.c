@@ -191,7 +191,7 @@ read_layer_types(struct config_file *f, const json_t *j, struct err *e)
     return 0;
 }
 
-/* Does the family's MLP have GELU without a gate? */
+/* Is the family's MLP down gelu(up x), as in GPT-2? */
 static int
 is_plain_gelu(const struct config *c)
 {
@@ -199,7 +199,8 @@ is_plain_gelu(const struct config *c)
         block_tensor_name(c, W_XIELU_P) == NULL;
 }
 
-/* Read which GELU a plain MLP has. */
+/* Set c->exact_gelu: has an MLP down gelu(up x) the exact GELU, or its
+ * approximation by tanh? */
 static int
 read_gelu(struct config *c, const json_t *j, struct err *e)
 {

@@ -132,8 +132,8 @@ struct config {
     int parallel;   /* 1: blocks are parallel (run.h), also if the family says
                      * so: config_parallel */
     int attn_bias;  /* 1: attention has biases (family.may_bias) */
-    int exact_gelu; /* of a plain MLP with GELU; 0: its approximation by
-                     * tanh */
+    int exact_gelu; /* of an MLP down gelu(up x): 1: GELU by erf, 0: its
+                     * approximation by tanh */
 };
 
 /* Read a parsed config.json.  -1, and the JSON path in *e: a value is not

@@ -110,7 +110,8 @@ struct family {
     int turned;  /* Hugging Face's files have matrices of blocks as [in,out] */
     int learned; /* in place of RoPE each position has a vector, which is added
                   * to the embedding; there are config.max_pos of them */
-    const char *blocks; /* what the names of blocks' tensors begin with; NULL:
+    const char *blocks; /* prefix of blocks' tensors in Hugging Face's files,
+                         * such as "transformer.h."; NULL:
                          * "model.layers." */
     int joined;         /* Hugging Face stores experts' matrices in one tensor
                       * (experts_joined.h) */
@@ -149,23 +150,23 @@ float family_norm_add(const struct config *c, int t);
 void block_dims(const struct config *c, int t, const struct block_shape *b,
     size_t *rows, size_t *cols);
 
-/* What the Hugging Face names of blocks' tensors begin with: "model.layers.";
- * the block's number and "." follow. */
+/* The prefix of blocks' tensors in Hugging Face's files, such as
+ * "model.layers."; the block's number and "." follow it. */
 const char *family_blocks(const struct config *c);
-/* The Hugging Face name of tensor t after that, such as
+/* The Hugging Face name of tensor t behind prefix and number, such as
  * "input_layernorm.weight"; NULL: the family has no such tensor. */
 const char *block_tensor_name(const struct config *c, int t);
-/* The name of a tensor outside of blocks, in a GGUF or in a Hugging Face
- * directory.  family_has_outer: does a model of c have it (a tied head is not
- * there)? */
+/* The name of the embedding, the final norm, the head and so on in a GGUF (gguf
+ * 1) or in a Hugging Face directory (0).  family_has_outer: does a model of c
+ * store the tensor?  A tied head is not stored. */
 const char *family_outer_name(const struct config *c, enum outer_tensor k,
     int gguf);
 int family_has_outer(const struct config *c, enum outer_tensor k);
 
 /* The stored tensor that holds tensor t of a block. */
 struct stored_rows block_stored(const struct config *c, int t);
-/* The row of that tensor, in a Hugging Face directory, in which row r of t is;
- * `before`: rows of the tensors before t. */
+/* The row of the stored tensor, in a Hugging Face directory, that is row r of
+ * tensor t; `before`: rows of those tensors that it holds before t. */
 size_t block_stored_row(const struct config *c, int t, size_t before, size_t r);
 /* block_dims for stored tensors: rows and columns, or of a vector elements and
  * 1. */
@@ -178,8 +179,9 @@ void block_stored_dims(const struct config *c, int t,
 int block_is_vector(int t);
 int block_is_bias(int t);
 int block_is_attention(int t);
-/* Does tensor t belong to the gated delta rule, to the short convolution, to
- * latent attention?  W_CONV belongs to the first two. */
+/* Is tensor t used by the gated delta rule (block_is_delta), by the short
+ * convolution (block_is_short), by latent attention (block_is_latent)?  W_CONV
+ * is used by the delta rule and by the short convolution. */
 int block_is_delta(int t);
 int block_is_short(int t);
 int block_is_latent(int t);

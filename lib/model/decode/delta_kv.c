@@ -14,8 +14,9 @@ state_floats(const struct config *c)
 }
 
 /* Rows of a window: the tokens before the next one that the convolution reads.
- * A text with the short convolution alone may be cut (kv_cut), so its window
- * has KV_BACK more. */
+ * kv_cut takes back up to KV_BACK tokens of a text, unless the model has the
+ * gated delta rule, whose states cannot be taken back; so without that rule the
+ * window has KV_BACK more. */
 static size_t
 window_rows(const struct config *c)
 {

@@ -6,14 +6,14 @@
 
 #include "model/files/model.h"
 
-/* Is tensor t of blocks stored so, or a part of a stored vector?
- * arranged_turned: is it a matrix [in,out]? */
+/* arranged_turned: is tensor t of blocks stored as [in,out]?  arranged_is: is
+ * it stored so, by head, or as a part of a longer vector? */
 int arranged_is(const struct config *c, int t);
 int arranged_turned(const struct config *c, int t);
-/* A copy of tensor t of a block of this shape, taken from `from`, the stored
- * tensor that has it, where `before` rows come before t: w becomes the copy.
- * The caller frees what is returned.  NULL and *e: the type of the numbers is
- * not supported for this. */
+/* Copy tensor t of a block of this shape out of the stored tensor `from`, in
+ * which the tensors before t have `before` rows; *w becomes the copy.  Returns
+ * its memory, which the caller frees.  NULL and *e: the numbers are not fp32,
+ * fp16 or bf16. */
 void *arranged_take(const struct config *c, int t,
     const struct block_shape *shape, size_t before, const struct weight *from,
     struct weight *w, struct err *e);

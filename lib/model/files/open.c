@@ -44,8 +44,7 @@ weight_flatten(struct weight *w)
 
 /* ---- safetensors files of a directory ---- */
 
-/* The beginnings of tensors' names in a model that sees images, in two
- * versions. */
+/* Prefixes that the text's tensors have in files of models that see images. */
 static const char *const prefixes[] = { "language_model.model.",
     "model.language_model." };
 
@@ -170,8 +169,8 @@ after_dot(const char *name)
     return strchr(name, '.') + 1;
 }
 
-/* Set name [size] to what the names of block i's tensors begin with.  Returns
- * its length. */
+/* Set name [size] to the prefix of block i's tensors, such as
+ * "model.layers.3.".  Returns its length. */
 static int
 block_name(const struct model *m, const struct model_source *s, size_t i,
     char *name, size_t size)

@@ -1,5 +1,6 @@
-/* Opening a model: code shared by the two kinds of source, and (source.c) the
- * files of a directory.  Private to lib/model. */
+/* Opening a model, from a Hugging Face directory or from a GGUF file: what both
+ * ways share (open.c), and the .safetensors files of a directory (source.c).
+ * Private to lib/model. */
 #ifndef MODEL_OPEN_H
 #define MODEL_OPEN_H
 

@@ -15,7 +15,7 @@
  * expert. */
 struct tensor_place {
     size_t block;
-    int t; /* -1: no block's */
+    int t; /* tensor of a block; -1: `outer` is meant */
     size_t expert;
     enum outer_tensor outer; /* if t is -1 */
 };

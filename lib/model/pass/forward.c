@@ -65,7 +65,8 @@ embed_id(const struct fwd *f, uint32_t id, size_t position, float *y)
         kern.scale(y, f->embed_scale, f->m->c.d);
     if (f->positions == NULL)
         return;
-    assert(position < f->m->c.max_pos); /* config_check_positions */
+    /* programs refuse longer rows: config_check_positions */
+    assert(position < f->m->c.max_pos);
     kern.add(y, y, f->positions + position * f->m->c.d, f->m->c.d);
 }
 

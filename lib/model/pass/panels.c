@@ -1,4 +1,5 @@
-/* Matrices laid out for products in bfloat16; see panels.h. */
+/* Copies of blocks' matrices in bfloat16, in the order in which products read
+ * them; see panels.h. */
 #include "model/pass/panels.h"
 #include "base/profile.h"
 #include "model/pass/forward_impl.h"

@@ -1,11 +1,13 @@
 /*
- * The matrices of blocks, rounded to bfloat16 and laid out for products
- * (kern.pack).  block_now lays out those of a block; all tiles of rows and all
- * threads then multiply by the same panels.  With products in fp32, for
- * matrices of experts, and in passes of less than PANELS_ROWS tokens there are
- * none.
+ * Copies of blocks' matrices for products in bfloat16: rounded, and in the
+ * order in which the products read them (kern.pack).  block_now makes those of
+ * its block; then all tiles of rows and all threads multiply by them.  Without
+ * the copies each tile would round the matrix again.  With products in fp32,
+ * for matrices of experts, and in passes of less than PANELS_ROWS tokens there
+ * are none, and products read the weights themselves.
  *
- * There is room for one block, or (fwd_hold) for all, whose panels then stay.
+ * There is room for the copies of one block, or (fwd_hold) of all blocks; the
+ * latter are made once.
  *
  * PANELS_OUT: for y = x W^T.  PANELS_BACK: for dx = dy W; only of matrices in
  * fp32 or bf16.
@@ -27,7 +29,7 @@ enum { PANELS_OUT, PANELS_BACK, PANELS_WAYS };
 enum { PANELS_ROWS = 64 };
 
 struct block_panels {
-    int ways;       /* the ways that have room are those below this one */
+    int ways;       /* 0: no copies; 1: PANELS_OUT; 2: PANELS_BACK too */
     size_t slots;   /* blocks that have room: one, or all */
     void **at;      /* [slots,ways,W_N] room for a matrix, or NULL */
     uint64_t *laid; /* [slots,ways] W_BIT of the matrices that are laid out */
@@ -36,7 +38,8 @@ struct block_panels {
 
 /* Bytes of the panels of matrix k of a block, w. */
 size_t panels_bytes(const struct weight *w, int way, int k);
-/* Make room for f, for `ways` ways and one block; all: for all blocks. */
+/* Allocate room in f for one block, or (all 1) for all blocks.  ways: 1 for
+ * PANELS_OUT, 2 for both. */
 void panels_init(struct fwd *f, int ways, int all);
 void panels_release(struct fwd *f);
 /* Lay out the matrices of block i for the ways of a set: 1 << PANELS_OUT, 1 <<
