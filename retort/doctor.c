@@ -219,7 +219,7 @@ doctor_main(int argc, char **argv)
     const char *bench = NULL;
     const struct opt table[] = {
         OPT_MAYBE(0, "bench", &bench, "seconds",
-            "also measure products and memory, for so long (20)"),
+            "also measure products and memory (default 20)"),
         OPT_END
     };
     struct buf b = { 0 };
@@ -230,7 +230,8 @@ doctor_main(int argc, char **argv)
         "", 0, 0, NULL);
     if (bench != NULL && bench != opt_absent &&
         number_real(bench, 0.0, 3600.0, &seconds) < 0)
-        die(EX_USAGE, "--bench: not a number of 0 to 3600 seconds: \"%s\"",
+        die(EX_USAGE,
+            "--bench: seconds must be a number from 0 to 3600, not \"%s\"",
             bench);
     add_processor(&b);
     well = add_kernels(&b);
