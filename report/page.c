@@ -135,9 +135,9 @@ put_result(struct buf *b, const struct run *r)
     put(b,
         "<p class=\"note\">%s. 95 %%: interval of the perplexity over "
         "documents. KL: divergence from the base model, nats a token. top-1: "
-        "both models find the same token most likely. ratio: the base "
-        "model\xe2\x80\x99s perplexity over the model\xe2\x80\x99s. MB: "
-        "weights and work space.</p>\n",
+        "both models find the same token most likely. won back: share of "
+        "the loss by pruning that training brought back. MB: weights and work "
+        "space.</p>\n",
         v->protocol);
     put_run_table(b, r, T_PAIRS);
     if (v->nsource > 0) {

@@ -32,22 +32,26 @@ make_models(struct grid *g, const struct eval *v)
         { NULL, NULL, 1.0 },
         { "kl", "%.4f", 1.0 },
         { "agree", "%.1f%%", 100.0 },
-        { "ppl_ratio", "%.1f%%", 1.0 },
+        { "regained", "%.1f%%", 1.0 },
         { "tokens_s", "%.0f", 1.0 },
         { "memory", "%.1f", 1e-6 },
     };
+    int ranges = 0; /* documents enough for intervals */
 
+    for (size_t m = 0; m < v->nmodel; m++)
+        ranges |= isfinite(eval_real(v, m, NONE, "ppl_low"));
     grid_init(g, "models", "All held-out documents",
-        "model|M param|ppl|95 %|KL|top-1|ratio|token/s|MB");
+        ranges ? "model|M param|ppl|95 %|KL|top-1|won back|token/s|MB"
+               : "model|M param|ppl|KL|top-1|won back|token/s|MB");
     for (size_t m = 0; m < v->nmodel; m++) {
         grid_text(g, v->model[m]);
         for (size_t c = 0; c < sizeof column / sizeof *column; c++)
-            if (column[c].name == NULL)
-                grid_two(g, "%.1f..%.1f", eval_real(v, m, NONE, "ppl_low"),
-                    eval_real(v, m, NONE, "ppl_high"));
-            else
+            if (column[c].name != NULL)
                 grid_number(g, column[c].fmt,
                     column[c].scale * eval_real(v, m, NONE, column[c].name));
+            else if (ranges)
+                grid_two(g, "%.1f..%.1f", eval_real(v, m, NONE, "ppl_low"),
+                    eval_real(v, m, NONE, "ppl_high"));
     }
 }
 

@@ -36,7 +36,7 @@ unlike 'no progress but of the last program of a pipe is shown' \
     '^(stream|shard)( 0|:)' err
 like 'the student from stored states has the bytes of the live one' \
     'live and stored: identical bytes' out
-like 'a table has agreement and the ratio of perplexities' \
+like 'a table has agreement and what was won back' \
     '^teacher +[0-9.]+ .* 100\.0% +100\.0%' out
 like 'the rival is compared' '^distilled +rival +KL ' out
 for m in teacher pruned distilled rival; do
@@ -76,7 +76,7 @@ like 'texts are shown after a report that failed' '^   rival +' out
 
 # --- the README ---
 # The table and the differences, without what the machine decides: the table
-# of the text report up to "ratio", that of differences whole.
+# of the text report up to "won back", that of differences whole.
 fact() {
     sed -n "s/^$1	//p" "$BUILD/demo/facts.txt"
 }
@@ -113,8 +113,8 @@ demo_in_readme() {
         return
     fi
     ok "$1: its report is printed" report -q --text "$d"
-    table model out ratio >want
-    table model "$top/README.md" ratio >got
+    table model out "won back" >want
+    table model "$top/README.md" "won back" >got
     same "$1: the table is that of the report" got want
     table 'model +than' out errors >want
     table 'model +than' "$top/README.md" errors >got
