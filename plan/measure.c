@@ -417,6 +417,8 @@ measure_step(struct figures *f, const struct layout *m,
     const double micro = (double)plan_micro(o->in.micro, o->in.rows, o->in.T);
     const double passes = ceil((double)o->in.rows / micro);
     const double L = (double)m->c.L;
+    const struct clock_shares before = clock_shares();
+    struct clock_shares after;
     struct times block, one;
     struct meter meter;
     double step;
@@ -436,6 +438,7 @@ measure_step(struct figures *f, const struct layout *m,
                 ceil((double)o->in.rows / (double)x.rows));
     }
     progress_end();
+    after = clock_shares();
     network_working(f, &o->network, figure_sum(f, "time."));
     if (o->network.nodes > 1.0)
         figure_add(f, "time.exchange", network_step(f, &o->network));
@@ -443,4 +446,7 @@ measure_step(struct figures *f, const struct layout *m,
     figure_add(f, "time.step", step);
     figure_add(f, "time.speed",
         (double)(process_ranks(o) * o->in.rows * o->in.T) / step);
+    after.waited = fmax(after.waited - before.waited, 0.0);
+    after.run = fmax(after.run - before.run, 1e-9);
+    figure_add(f, "time.waited", after.waited / (after.run + after.waited));
 }

@@ -7,4 +7,12 @@
 double clock_now(void);
 double clock_cpu(void);
 
+/* The seconds that the threads of this process have had a processor, and have
+ * waited for one while other programs had it; zeros if the system does not
+ * tell. */
+struct clock_shares {
+    double run, waited;
+};
+struct clock_shares clock_shares(void);
+
 #endif
