@@ -24,7 +24,7 @@ CANDIDATES ?= 1# blocks tried a round; 1: by influence alone
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 TOKENIZE   ?=# options of clean and tokenize
 PIECES     ?= $(pieces)# further options of clean and tokenize for text to train on; fewer than 100 files of plain text are cut, to hold some of it out
-GGUF_TYPE  ?= q8_0# type of weights of the .gguf file
+ROUND      ?= q8_0# type of weights of the .gguf file, in which the student is judged
 
 # What distil.mk asks for.
 CONVERTED  =
@@ -50,10 +50,14 @@ include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
 
 .PHONY: made
 
-# Memory for B rows, and seconds for one row, whatever BATCHES will be.
+# Memory for B rows, and seconds for one row, whatever BATCHES will be.  Until
+# the run has begun, steps that were measured beside other programs are measured
+# again.
 measure = $(BIN)/plan $(1) -q -m $(or $(READY),$(original)) \
     --teacher $(original) -B $(2) -T $(T) -j $(THREADS) $(compute) $(planned)
-$(OUT)/measured: $(original_made) $(READY) | programs
+busy    = $(shell [ -e $(OUT)/train.done ] || awk '$$1 == "time.waited" && \
+          $$2 >= 15 { print "settings" }' $(OUT)/measured 2>/dev/null)
+$(OUT)/measured: $(original_made) $(READY) $(busy) | programs
 	@mkdir -p $(@D)
 	$(call measure,run,$(B)) >$@.all
 	$(call measure,measure,1) | grep '^time[.]' >>$@.all
@@ -73,11 +77,12 @@ estimate = $(TOP)scripts/distil-plan $(1) $(OUT) TEACHER='$(TEACHER)' \
     MAX_TIME='$(MAX_TIME)' CALIB_ROWS='$(CALIB_ROWS)' \
     REPAIR_ROWS='$(REPAIR_ROWS)' CANDIDATES='$(CANDIDATES)' \
     TRIAL='$(TRIAL)' ANSWERS='$(answers)' JUDGED_SHARE='$(share)' \
-    SMOKE='$(SMOKE)' TEXT='$(TEXT)' HELD_OUT_TEXT='$(HELD_OUT_TEXT)'
+    SMOKE='$(SMOKE)' COMPUTE='$(COMPUTE)' TEXT='$(TEXT)' HELD_OUT_TEXT='$(HELD_OUT_TEXT)'
 tried    = $(if $(answers),$(OUT)/trial.jsonl $(OUT)/trial.tokens)
 $(OUT)/length.asked: asked = MAX_TIME
 $(OUT)/length: $(OUT)/length.asked $(OUT)/measured $(tried)
-	$(if $(MAX_TIME),$(call estimate,length) >$@.new,@: >$@.new)
+	$(if $(MAX_TIME),$(call estimate,length) >$@.new || \
+	    { rm $(OUT)/measured; exit 1; },@: >$@.new)
 	@was=$$(sed -n 's/^BATCHES=//p' $(OUT)/distilled.settings 2>/dev/null); \
 	now=$$(sed -n 's/^BATCHES=//p' $@.new); \
 	if [ "$${now:-0}" -gt 0 ] && [ "$${was:-0}" -gt "$$now" ]; then \
@@ -99,8 +104,8 @@ $(OUT)/prompts.txt: $(OUT)/held-out.tokens | programs
 $(OUT)/samples.txt: | $(OUT)/prompts.txt
 
 # A model in the place where its maker looks for it, and a file of it.
-$(WORK)/student.gguf: $(OUT)/$(student)/config.json | programs
-	$(BIN)/convert --dtype $(GGUF_TYPE) $(OUT)/$(student) $@
+$(WORK)/student.gguf: $(OUT)/$(student).gguf
+	@ln -f $< $@ 2>/dev/null || cp $< $@
 	@rm -rf $(WORK)/student $(WORK)/report.html
 	@ln -s $(notdir $(OUT))/$(student) $(WORK)/student
 	@ln -s $(notdir $(OUT))/report.html $(WORK)/report.html

@@ -2,28 +2,33 @@
 #include "distil.h"
 #include "programs.h"
 #include "watch.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/shared.h"
+#include "docs/inputs.h"
+#include "model/pass/compute.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The options; those that were not given are NULL, NAN or OPT_NONE. */
 struct asked {
     const char *model, *out, *held_out, *into;
-    double params, ratio, max_time;
+    double params, ratio, max_time, answers;
     size_t tokens, threads;
-    int dry;
+    int compute, dry; /* compute: index in compute_names; -1: not given */
     char **text; /* NULL-terminated */
 };
 
@@ -42,37 +47,64 @@ check_path(const char *what, const char *path)
                 what, path, *p);
 }
 
-/* Is `name` in the list of scripts/get-model -l? */
-static int
-is_fetched(const char *share, const char *name)
+/* Return the names of scripts/get-model -l, separated by ", ".  *found: 1 if
+ * `name` is one of them. */
+static char *
+fetched_names(const char *share, const char *name, int *found)
 {
     char *command = xasprintf("'%s/scripts/get-model' -l", share);
     char line[200];
-    int found = 0;
+    struct buf names = { 0 };
     FILE *f = popen(command, "r");
 
+    *found = 0;
+    buf_adds(&names, "");
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         line[strcspn(line, "\n")] = '\0';
-        found |= strcmp(line, name) == 0;
+        *found |= strcmp(line, name) == 0;
+        buf_addf(&names, "%s%s", names.n > 0 ? ", " : "", line);
     }
     if (f != NULL)
         pclose(f);
     free(command);
-    return found;
+    return names.p;
 }
 
 static void
-check_given_model(const char *share, const char *what, const char *path,
-    int by_name)
+check_teacher(const char *share, const char *path)
 {
-    check_path(what, path);
-    if (io_exists(path) || (by_name && is_fetched(share, path)))
+    char *names;
+    int found;
+
+    check_path("-m", path);
+    if (io_exists(path))
         return;
-    die(EX_SYS,
-        "%s: %s: there is no such file or folder%s; a model is a Hugging Face "
-        "directory, a .gguf file%s hf:ORG/NAME of the local cache%s",
-        what, path, by_name ? ", nor is it a name of scripts/get-model" : "",
-        by_name ? "," : " or", by_name ? ", or one of those names" : "");
+    names = fetched_names(share, path, &found);
+    if (!found)
+        die(EX_SYS,
+            "-m: %s: there is no such file or folder; a model is a Hugging "
+            "Face directory, a .gguf file, hf:ORG/NAME of the local cache, or "
+            "one of the names of scripts/get-model: %s",
+            path, names);
+    free(names);
+}
+
+/* Refuse text that cannot be read, and folders without any. */
+static void
+check_text(const char *what, char **text)
+{
+    const struct input_opts o = { 0 };
+    const int said = verbosity;
+    struct inputs in;
+    struct err e;
+
+    for (char **p = text; *p != NULL; p++)
+        check_path(what, *p);
+    verbosity = -1; /* clean says it again */
+    if (inputs_list(&in, text, &o, &e) < 0)
+        die_err(&e);
+    verbosity = said;
+    inputs_release(&in);
 }
 
 /* Name of a model, without the folders and suffix of its path; that of a
@@ -107,6 +139,7 @@ static void
 check_asked(const struct asked *a, const char *share)
 {
     const int sizes = !isnan(a->ratio) + !isnan(a->params) + (a->into != NULL);
+    char *held_out[2] = { (char *)(uintptr_t)a->held_out, NULL };
 
     if (a->model == NULL)
         die(EX_USAGE, "-m names the teacher");
@@ -120,19 +153,16 @@ check_asked(const struct asked *a, const char *share)
         die(EX_USAGE,
             "--max-time and --tokens each say how long the run is: give one "
             "of them");
-    for (char **p = a->text; *p != NULL; p++) {
-        check_path("text", *p);
-        if (access(*p, R_OK) != 0)
-            die(EX_SYS, "%s:", *p);
+    check_text("text", a->text);
+    if (held_out[0] != NULL)
+        check_text("--held-out", held_out);
+    check_teacher(share, a->model);
+    if (a->into != NULL) {
+        check_path("--into", a->into);
+        if (!io_exists(a->into))
+            die(EX_SYS, "--into: %s: there is no such file or folder",
+                a->into);
     }
-    if (a->held_out != NULL) {
-        check_path("--held-out", a->held_out);
-        if (access(a->held_out, R_OK) != 0)
-            die(EX_SYS, "%s:", a->held_out);
-    }
-    check_given_model(share, "-m", a->model, 1);
-    if (a->into != NULL)
-        check_given_model(share, "--into", a->into, 0);
     check_path("-o", a->out);
 }
 
@@ -192,6 +222,10 @@ make_words(const struct asked *a, const char *share)
         v[n++] = xasprintf("TOKENS=%zu", a->tokens);
     if (a->max_time > 0.0)
         v[n++] = xasprintf("MAX_TIME=%.0f", a->max_time);
+    if (!isnan(a->answers))
+        v[n++] = xasprintf("ANSWERS=%.0f", 100.0 * a->answers);
+    if (a->compute > 0)
+        v[n++] = xasprintf("COMPUTE=%s", compute_names[a->compute]);
     v[n++] = xstrdup("SMOKE=");
     v[n++] = build != NULL ? xasprintf("BUILD=%s", build)
                            : xasprintf("BUILD=%s/build", share);
@@ -200,64 +234,100 @@ make_words(const struct asked *a, const char *share)
     return v;
 }
 
+/* Read a file of the run; NULL if there is none. */
+static char *
+read_file(const struct asked *a, const char *file)
+{
+    char *path = xasprintf("%s/" RUN_FILES "/%s", a->out, file), *text = NULL;
+    struct err e;
+    size_t n;
+
+    if (io_exists(path) && io_slurp(path, 1 << 20, &text, &n, &e) < 0)
+        die_err(&e);
+    free(path);
+    return text;
+}
+
 /* Print a file of the run on standard output. */
 static void
 print_file(const struct asked *a, const char *file)
 {
-    char *path = xasprintf("%s/%s", a->out, file), *text;
-    struct err e;
-    size_t n;
+    char *text = read_file(a, file);
 
-    if (io_slurp(path, 1 << 20, &text, &n, &e) < 0)
-        die_err(&e);
-    out_put(text, n);
+    if (text != NULL)
+        out_put(text, strlen(text));
     free(text);
-    free(path);
 }
 
 /* Does the plan say that the run fits? */
 static int
 plan_fits(const struct asked *a)
 {
-    char *path = xasprintf("%s/" RUN_FILES "/plan.txt", a->out), *text;
-    struct err e;
-    size_t n;
-    int fits;
+    char *text = read_file(a, "plan.txt");
+    const int fits = text != NULL && strstr(text, "\n  fits\n") != NULL;
 
-    if (io_slurp(path, 1 << 20, &text, &n, &e) < 0)
-        die_err(&e);
-    fits = strstr(text, "\n  fits\n") != NULL;
     free(text);
-    free(path);
     return fits;
 }
 
-/* Print the paths of the results, and a command that talks to the student. */
-static void
-print_end(const struct asked *a, const char *self)
+/* A size in MB, "" if there is no such file. */
+static char *
+megabytes(const char *path)
 {
-    char *path = xasprintf("%s/" RUN_FILES "/answers.settings", a->out);
-    char *text = NULL;
-    struct err e;
-    size_t n;
-    struct buf b = { 0 };
-    const int chats = io_exists(path) &&
-        io_slurp(path, 1 << 20, &text, &n, &e) == 0 &&
-        strstr(text, "FOLLOWS=yes") != NULL;
+    struct stat s;
 
+    if (stat(path, &s) < 0 || !S_ISREG(s.st_mode))
+        return xstrdup("");
+    return xasprintf("%.4g MB", 1e-6 * (double)s.st_size);
+}
+
+/* A beginning of held-out text to type to a shell. */
+static char *
+beginning(const struct asked *a)
+{
+    char *text = read_file(a, "prompts.txt"), *p = text, *line;
+
+    while (p != NULL && (line = strsep(&p, "\n")) != NULL) {
+        line = strchr(line, ':');
+        if (line != NULL && line[1] != '\0' && strpbrk(line, "'\\") == NULL) {
+            line = xstrdup(line + 1);
+            free(text);
+            return line;
+        }
+    }
+    free(text);
+    return xstrdup("Once upon a");
+}
+
+/* Print the paths of the results, their sizes, the minutes that this command
+ * took, and a command that talks to the student. */
+static void
+print_end(const struct asked *a, const char *self, double seconds)
+{
+    char *settings = read_file(a, "answers.settings");
+    char *file = xasprintf("%s/student.gguf", a->out);
+    char *student = megabytes(file), *teacher = megabytes(a->model);
+    char *prompt = beginning(a);
+    struct buf b = { 0 };
+
+    buf_addf(&b, "\ntime:   %.1f min\n", seconds / 60.0);
     buf_addf(&b,
-        "\npage:   %s/report.html\nmodel:  %s/student (Hugging Face "
-        "directory), %s/student.gguf\n",
-        a->out, a->out, a->out);
-    if (chats)
-        buf_addf(&b, "talk:   %s generate chat -m %s/student\n", self, a->out);
+        "page:   %s/report.html\nmodel:  %s/student (Hugging Face "
+        "directory), %s (%s%s%s)\n",
+        a->out, a->out, file, student, *teacher != '\0' ? "; teacher: " : "",
+        teacher);
+    if (settings != NULL && strstr(settings, "FOLLOWS=yes") != NULL)
+        buf_addf(&b, "talk:   %s generate chat -m %s\n", self, file);
     else
-        buf_addf(&b, "write:  %s generate run -m %s/student 'Once upon a'\n",
-            self, a->out);
+        buf_addf(&b, "write:  %s generate run -m %s '%s'\n", self, file,
+            prompt);
     out_put(b.p, b.n);
     buf_release(&b);
-    free(text);
-    free(path);
+    free(settings);
+    free(file);
+    free(student);
+    free(teacher);
+    free(prompt);
 }
 
 /* ---- the command ---- */
@@ -286,7 +356,13 @@ read_asked(int argc, char **argv, struct asked *a)
             "end after this time, such as 30m or 2h (0: no limit)"),
         OPT_SIZE(0, "tokens", &a->tokens, 1, 1e15, "n",
             "number of tokens of the whole run (default: 200 steps)"),
+        OPT_REAL(0, "answers", &a->answers, 0, 1, "share",
+            "share of the tokens that are answers of the teacher, if it "
+            "follows instructions; 0: text alone (default: 0.5)"),
         OPT_FLAG(0, "dry-run", &a->dry, "print what would be done, and end"),
+        OPT_ENUM(0, "compute", &a->compute, compute_names, "type",
+            "type that the factors of matrix products have (default: amx on "
+            "a processor that has it, else f32)"),
         OPT_THREADS(&a->threads), OPT_END };
 
     a->text = opt_parse(argc, argv, table,
@@ -296,8 +372,13 @@ read_asked(int argc, char **argv, struct asked *a)
 int
 distil_main(int argc, char **argv)
 {
-    struct asked a = { .params = NAN, .ratio = NAN, .tokens = OPT_NONE };
+    struct asked a = { .params = NAN,
+        .ratio = NAN,
+        .answers = NAN,
+        .tokens = OPT_NONE,
+        .compute = -1 };
     char *share, **words, *self = xstrdup(argv[0]);
+    const double began = clock_now();
     struct run run;
 
     self[strcspn(self, " ")] = '\0'; /* of "retort distil" */
@@ -320,18 +401,20 @@ distil_main(int argc, char **argv)
     check_path("this installation", share);
     check_asked(&a, share);
     check_out(a.out);
+    if (a.compute < 0)
+        a.compute = compute_fastest();
 
     words = make_words(&a, share);
     run_begin(&run, a.out, words);
     run_make(&run, "settings", NULL);
     run_make(&run, "plan", NULL);
-    print_file(&a, RUN_FILES "/plan.txt");
+    print_file(&a, "plan.txt");
     if (!plan_fits(&a))
         return EX_SYS;
     if (!a.dry) {
         run_make(&run, "made", RUN_FILES "/stages");
-        print_file(&a, RUN_FILES "/summary.txt");
-        print_end(&a, self);
+        print_file(&a, "summary.txt");
+        print_end(&a, self, clock_now() - began);
     }
     out_done();
     return EX_OK;

@@ -24,7 +24,10 @@
 enum {
     STAGES = 12, /* at most */
     TAIL = 4000, /* bytes of the log that are looked at when make fails */
-    LINES = 6    /* and lines that are printed of them */
+    /* Lines that are printed of them: of "settings", whose target lists what
+     * differs, and of other targets. */
+    LINES = 6,
+    LINES_ELSE = 2
 };
 
 struct stage {
@@ -33,6 +36,7 @@ struct stage {
     char ends[60];   /* the file that the stage makes last */
     char counts[60]; /* the file that gets a line for each part; "-": none */
     double parts;
+    char unit[20]; /* of the parts */
 };
 
 /* ---- the stages ---- */
@@ -46,8 +50,8 @@ planned_stages(const struct run *r, const char *file, struct stage s[STAGES])
     size_t n = 0;
 
     while (f != NULL && n < STAGES &&
-        fscanf(f, "%19s %lf %59s %59s %lf", s[n].name, &s[n].seconds, s[n].ends,
-            s[n].counts, &s[n].parts) == 5)
+        fscanf(f, "%19s %lf %59s %59s %lf %19s", s[n].name, &s[n].seconds,
+            s[n].ends, s[n].counts, &s[n].parts, s[n].unit) == 6)
         n++;
     if (f != NULL)
         fclose(f);
@@ -55,9 +59,10 @@ planned_stages(const struct run *r, const char *file, struct stage s[STAGES])
     return n;
 }
 
-/* Count the lines of OUT/full/FILE; 0 if there is no such file. */
+/* Count the lines of OUT/full/FILE, without the header of a .tsv file; 0 if
+ * there is no such file. */
 static double
-lines_of_run(const struct run *r, const char *file)
+parts_of_run(const struct run *r, const char *file)
 {
     char *path = xasprintf("%s/" RUN_FILES "/%s", r->out, file), block[4096];
     FILE *f = fopen(path, "r");
@@ -69,6 +74,9 @@ lines_of_run(const struct run *r, const char *file)
     if (f != NULL)
         fclose(f);
     free(path);
+    n = strlen(file);
+    if (lines > 0 && n > 4 && strcmp(file + n - 4, ".tsv") == 0)
+        lines--;
     return (double)lines;
 }
 
@@ -89,88 +97,94 @@ stage_now(const struct run *r, const struct stage *s, size_t n)
     return i;
 }
 
-/* The share of a stage that is done, `spent` seconds after it began here. */
-static double
-stage_share(const struct stage *s, double parts, double spent)
-{
-    double share = s->seconds > 0.0 ? spent / s->seconds : 0.0;
-
-    if (s->parts > 0.0)
-        share = parts / s->parts;
-    return share < 0.99 ? share : 0.99;
-}
-
-/* The line of progress. */
+/* The line of progress, which is of one stage at a time. */
 struct line {
     struct stage s[STAGES];
     size_t n, now;
-    double began;   /* clock_now() when stage `now` was first seen */
-    double total;   /* planned seconds of all stages */
-    char what[60];  /* which stage it is */
-    char parts[60]; /* how many of its parts are done, or "" */
+    char what[60]; /* which stage it is */
+    double began;  /* clock_now() when stage `now` was first seen */
+    double from;   /* its parts that were done then */
+    /* Parts that were done when the first of them ended here, and that time;
+     * first is negative if none has. */
+    double first, first_at;
 };
 
-/* Return the planned seconds of the stages, and the share of the present one,
- * that are done.  Sets what and parts. */
+/* Seconds that the present stage will still take: by the speed of its parts as
+ * soon as two of them have ended, else as planned. */
 static double
-line_done(const struct run *r, struct line *l)
+stage_left(struct line *l, double parts, double now)
 {
-    const size_t now = stage_now(r, l->s, l->n);
-    double done = 0.0, parts = 0.0;
+    const struct stage *s = &l->s[l->now];
+    const double spent = now - l->began;
+    double left;
 
-    if (now != l->now)
-        l->began = clock_now();
-    l->now = now;
-    for (size_t i = 0; i < now; i++)
-        done += l->s[i].seconds;
-    l->parts[0] = '\0';
-    if (now == l->n) {
-        snprintf(l->what, sizeof l->what, "last files");
-        return done;
+    if (s->parts <= 0.0)
+        return fmax(s->seconds - spent, 0.05 * s->seconds);
+    left = fmax(s->parts - parts, 0.0);
+    if (l->first < 0.0 && parts > l->from) {
+        l->first = parts;
+        l->first_at = now;
     }
-    snprintf(l->what, sizeof l->what, "stage %zu/%zu, %s", now + 1, l->n,
-        l->s[now].name);
-    if (l->s[now].parts > 0.0) {
-        parts = lines_of_run(r, l->s[now].counts);
-        snprintf(l->parts, sizeof l->parts, "%.0f of %.0f", parts,
-            l->s[now].parts);
-    }
-    return done +
-        l->s[now].seconds *
-        stage_share(&l->s[now], parts, clock_now() - l->began);
+    if (l->first >= 0.0 && parts > l->first)
+        return left * (now - l->first_at) / (parts - l->first);
+    return fmax(left * s->seconds / s->parts - spent, 1.0);
 }
 
-/* Minutes, in tenths. */
-static double
-minutes(double seconds)
+/* Begin the line of the stage that make is at. */
+static void
+stage_begin(const struct run *r, struct line *l, size_t now)
 {
-    return floor(seconds / 6.0) / 10.0;
+    const struct stage *s = &l->s[now];
+    const int counted = now < l->n && s->parts > 0.0;
+
+    progress_end();
+    l->now = now;
+    l->began = clock_now();
+    l->first = -1.0;
+    l->from = counted ? parts_of_run(r, s->counts) : 0.0;
+    if (now < l->n)
+        snprintf(l->what, sizeof l->what, "stage %zu/%zu, %s", now + 1, l->n,
+            s->name);
+    else
+        snprintf(l->what, sizeof l->what, "last files");
+    progress_begin(l->what, counted ? s->parts : 0.0,
+        counted ? s->unit : "s");
+    progress_from(l->from);
 }
 
 static void
 line_begin(const struct run *r, struct line *l, const char *stages)
 {
     memset(l, 0, sizeof *l);
-    l->began = clock_now();
     if (stages == NULL) {
+        l->began = clock_now();
         progress_begin("tries the teacher and measures steps", 0, "s");
         return;
     }
     l->n = planned_stages(r, stages, l->s);
-    for (size_t i = 0; i < l->n; i++)
-        l->total += l->s[i].seconds;
-    l->now = l->n + 1;
-    progress_begin(l->what, minutes(l->total) + 0.1, "min");
-    progress_from(minutes(line_done(r, l)));
+    stage_begin(r, l, stage_now(r, l->s, l->n));
 }
 
 static void
 line_show(const struct run *r, struct line *l)
 {
-    if (l->n == 0)
-        progress_at(floor(clock_now() - l->began), NULL);
-    else
-        progress_at(minutes(line_done(r, l)), l->parts);
+    const double now = clock_now();
+    double left, parts;
+    size_t stage;
+
+    if (l->n > 0 && (stage = stage_now(r, l->s, l->n)) != l->now)
+        stage_begin(r, l, stage);
+    if (l->now == l->n) {
+        progress_at(floor(now - l->began), NULL);
+        return;
+    }
+    parts = l->s[l->now].parts > 0.0 ? parts_of_run(r, l->s[l->now].counts)
+                                     : floor(now - l->began);
+    left = stage_left(l, parts, now);
+    for (size_t i = l->now + 1; i < l->n; i++)
+        left += l->s[i].seconds;
+    progress_left(left);
+    progress_at(parts, NULL);
 }
 
 /* ---- make ---- */
@@ -232,9 +246,9 @@ is_aside(const char *line)
     return 0;
 }
 
-/* Print the last lines that make wrote to the log after byte `from`. */
+/* Print the last `lines` lines that make wrote to the log after byte `from`. */
 static void
-print_tail(const struct run *r, off_t from)
+print_tail(const struct run *r, off_t from, size_t lines)
 {
     char text[TAIL + 1], *p = text, *line, *last[LINES];
     off_t end = lseek(r->fd, 0, SEEK_END);
@@ -250,7 +264,7 @@ print_tail(const struct run *r, off_t from)
     while ((line = strsep(&p, "\n")) != NULL)
         if (*line != '\0' && !is_aside(line))
             last[n++ % LINES] = line;
-    for (size_t i = n > LINES ? n - LINES : 0; i < n; i++)
+    for (size_t i = n > lines ? n - lines : 0; i < n; i++)
         prog_say(last[i % LINES]);
 }
 
@@ -273,7 +287,12 @@ wait_for_make(const struct run *r, pid_t pid, struct line *l, int *status)
             stopped = 1;
             stop_asked = 0;
             kill(-pid, SIGINT);
-            note("stops; what is done is kept");
+            if (l->now < l->n && l->s[l->now].parts <= 0.0)
+                note("stops; the stage %s will begin anew, all before it is "
+                     "kept",
+                    l->s[l->now].name);
+            else
+                note("stops; what is done is kept");
         }
         line_show(r, l);
         nanosleep(&tick, NULL);
@@ -284,6 +303,7 @@ void
 run_make(const struct run *r, const char *target, const char *stages)
 {
     const off_t from = lseek(r->fd, 0, SEEK_END);
+    const int settings = strcmp(target, "settings") == 0;
     struct line l;
     int status = 0, stopped;
     pid_t pid;
@@ -301,11 +321,12 @@ run_make(const struct run *r, const char *target, const char *stages)
         return;
     if (stopped)
         die(EX_STOP, "stopped; the same command goes on");
-    print_tail(r, from);
-    if (strcmp(target, "settings") == 0)
+    print_tail(r, from, settings ? LINES : LINES_ELSE);
+    if (settings)
         die(EX_USAGE,
             "%s was made by other arguments: give those, or name another "
             "folder by -o",
             r->out);
-    die(EX_SYS, "make %s failed; all of what it said is in %s", target, r->log);
+    die(EX_SYS, "%s failed; all messages are in %s",
+        strcmp(target, "plan") == 0 ? "the plan" : "the run", r->log);
 }

@@ -29,8 +29,9 @@ static struct {
     const char *what; /* NULL: no job */
     const char *unit;
     /* total: units in all; 0: unknown.  from: units done before this run.
-     * began, printed: clock_now() when the job began, and at its last line. */
-    double total, from, began, printed;
+     * began, printed: clock_now() when the job began, and at its last line.
+     * left: seconds, as the caller said them; negative: by the rate. */
+    double total, from, began, printed, left;
     _Atomic uint64_t done;
     char extra[2][80];
     _Atomic int current;
@@ -266,9 +267,11 @@ compose(char *line, size_t size, double now)
         ADD(" %s", job.unit);
     if (job.total > 0)
         ADD(" (%.0f %%)", 100.0 * done / job.total);
-    if (rate > 0 && job.total > done)
+    if (job.left >= 0.0 || (rate > 0 && job.total > done))
         ADD(", %s left",
-            progress_clock((job.total - done) / rate, a, sizeof a));
+            progress_clock(job.left >= 0.0 ? job.left
+                                           : (job.total - done) / rate,
+                a, sizeof a));
     if (*extra != '\0')
         ADD(", %s", extra);
     if (rate > 0 && !unit_is_time())
@@ -317,6 +320,7 @@ progress_begin(const char *what, double total, const char *unit)
     job.unit = unit;
     job.total = total;
     job.from = 0.0;
+    job.left = -1.0;
     job.began = job.printed = clock_now();
     job.what = what;
 }
@@ -335,6 +339,12 @@ progress_from(double done)
 {
     job.from = done;
     set_done(done);
+}
+
+void
+progress_left(double seconds)
+{
+    job.left = seconds;
 }
 
 void

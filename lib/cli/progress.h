@@ -18,6 +18,9 @@ void progress_begin(const char *what, double total, const char *unit);
 /* Call after progress_begin, if `done` units were done before this run.  They
  * count as done, but not in the rate or the time left. */
 void progress_from(double done);
+/* Call before progress_at: seconds left as the caller knows them, instead of
+ * those that the rate so far would take. */
+void progress_left(double seconds);
 /* Set the total, if it becomes known, or known better, after progress_begin. */
 void progress_total(double total);
 /* Report that `done` units are done, including the units of progress_from.

@@ -51,6 +51,10 @@ status 1 'a teacher that is not there is refused' retort distil -m ./no/model mi
 like 'the message says what a teacher may be' \
     '[.]/no/model: .*\.gguf.*hf:ORG/NAME.* names' err
 status 1 'a teacher of another name is refused' retort distil -m smollm9 mine
+like 'the message lists the names of scripts/get-model' 'get-model: .*smollm2-135m' err
+status 3 'a folder without text is refused' distil mine empty
+like 'the message names the folder without text' 'empty: holds no text' err
+status 3 'a folder to judge on without text is refused' distil --held-out empty mine
 status 1 'a student to distil into that is not there is refused' \
     retort distil -m "$gguf" --into none mine
 status 1 'a run without make is refused' \
@@ -85,6 +89,11 @@ head -n 2 out >got
 head -n 2 plan >want
 same 'the run begins with the same plan' got want
 like 'a table compares the student with the teacher' '^distilled  ' out
+like 'the table has what training won back' '^model .* won back' out
+like 'the end says how long the run took' '^time:   [0-9.]+ min' out
+like 'the end has the sizes of student and teacher' \
+    'student[.]gguf \(0[.0-9]+ MB; teacher: 0[.0-9]+ MB\)' out
+same 'the student that is judged is the file' $o/student.gguf $o/full/distilled.gguf
 equal 'teacher and student continue text that is held out' \
     "$(sed -n '/^Held-out text/,/^page/p' out | grep -c '^  teacher  \|^  distilled  ')" \
     "$(($(grep -c '' $o/full/prompts.txt) * 2))"
@@ -93,7 +102,7 @@ equal 'what they continue is in the held-out documents' \
     "$(while IFS= read -r p; do grep -cF -- "$p" $o/full/held-out.jsonl
     done <beginnings | sort -u)" 1
 like 'the end says how to make the student write' \
-    "^write:  retort generate run -m ./$o/student " out
+    "^write:  retort generate run -m ./$o/student.gguf '..*'" out
 for f in report.html student/config.json student.gguf; do
     if [ -s $o/$f ]; then pass "the run has made $f"
     else fail "the run has made $f"; fi
@@ -160,7 +169,7 @@ if has_terminal; then
         --tokens 30M -o long mine" &
     pid=$!
     ok 'a line of progress names the stage and the time left' await grep -E \
-        'stage 3/5, distil.* [0-9.]+ of [0-9.]+ min .*[0-9]+ of 491520' screen
+        'stage 3/5, distil.* of 492 k steps .*[0-9]:[0-9]+ left' screen
     kill -INT "$(cat pid)"
     wait $pid
 else
@@ -173,7 +182,7 @@ timed() { distil -o timed --max-time "$@"; }
 ok 'a run of some time is planned' timed 1h --dry-run mine
 # Steps as slow as those of a large model
 awk '$1 == "time.blocks" { $2 = 2 } $1 == "time.teacher" { $2 = 0.1 }
-    $1 == "time.step" { $2 = 2.2 } { print }' timed/full/measured >slow
+    $1 == "time.step" { $2 = 2.2 } $1 == "time.waited" { $2 = 0 } { print }' timed/full/measured >slow
 sleep 1
 cp slow timed/full/measured
 ok 'a run of some time is planned by slow steps' timed 10m --dry-run mine
@@ -189,7 +198,12 @@ if [ "$more" -gt $((n * 19 / 10)) ]; then pass 'a longer time has more steps'
 else fail "a longer time has more steps: $n, $more"; fi
 status 1 'a time that is too short is refused' timed 20s --dry-run mine
 like 'the message says how long the time should be' \
-    'too short: .* give it [0-9]+ (s|min) or longer' err
+    'too short: .* --max-time [0-9]+m or longer' err
+if [ -e timed/full/measured ]; then
+    fail 'steps are measured again after a refusal'
+else pass 'steps are measured again after a refusal'; fi
+sleep 1
+cp slow timed/full/measured
 ok 'the time of before is taken again' timed 10m --dry-run mine
 equal 'the same time has the same steps' \
     "$(sed -n 's/^BATCHES=//p' timed/full/length)" "$n"
@@ -200,6 +214,29 @@ status 1 'a shorter time for the finished run is refused' timed 5m mine
 like 'the message says how many steps the run has' "has $n steps" err
 ok 'the command of the finished run is still taken' timed 10m mine
 rm -r timed
+
+# --- other programs at work ---
+busy() { # busy SHARE: steps were measured beside other programs
+    awk -v share="$1" '$1 == "time.waited" { $2 = share } { print }' slow >now
+    rm -rf busy/full/train.done
+    cp now busy/full/measured
+    ok "a run is planned with $1 % for other programs" distil -o busy \
+        --tokens 400 --dry-run mine
+}
+ok 'a run is planned that is measured again' distil -o busy --tokens 400 --dry-run mine
+busy 14
+unlike 'few other programs are not named' '^  busy ' out
+same 'steps beside few other programs are not measured again' now busy/full/measured
+busy 50
+if cmp -s now busy/full/measured; then
+    fail 'steps beside many other programs are measured again'
+else pass 'steps beside many other programs are measured again'; fi
+touch busy/full/train.done
+cp now busy/full/measured
+ok 'a run that has begun is planned' distil -o busy --tokens 400 --dry-run mine
+like 'other programs are named' '^  busy .* 50 % of the processors' out
+same 'a run that has begun keeps what was measured' now busy/full/measured
+rm -r busy
 
 # --- what does not fit ---
 awk '$1 == "memory" { $2 = 9000; $3 = "TB" } { print }' $o/full/measured >large
@@ -252,7 +289,7 @@ if [ "$BUILD" = "$top/build" ]; then
         usr/bin/r-retort distil -m "$gguf" --params 30K --tokens 200 \
         -o installed mine
     like 'the installed retort names itself' \
-        '^write:  usr/bin/r-retort generate run -m installed/student' out
+        '^write:  usr/bin/r-retort generate run -m installed/student.gguf' out
 else
     skip 'an installed retort distils' 'tested for the plain build only'
 fi

@@ -1,6 +1,7 @@
 /* The number format of matrix products, and the error it causes; see
  * compute.h. */
 #include "model/pass/compute.h"
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "kern/kern.h"
@@ -28,6 +29,18 @@ compute_init(int choice, struct err *e)
              "times faster",
             compute_names[choice]);
     return 0;
+}
+
+int
+compute_fastest(void)
+{
+    int i = 0;
+
+    if (kern_init() != NULL || strcmp(kern_name(), "avx512") != 0 || !cpu_amx())
+        return 0;
+    while (strcmp(compute_names[i], "amx") != 0)
+        i++;
+    return i;
 }
 
 /* Compute the final states x [T,d] of one row; return the mean loss of its

@@ -14,6 +14,11 @@ extern const char *const compute_names[];
  * is plain C.  -1: RETORT_KERNELS is wrong (EX_SYS). */
 int compute_init(int choice, struct err *e);
 
+/* Choice of the format with the fastest products on this machine: amx where the
+ * processor and RETORT_KERNELS have it, else f32.  bf16 by other instructions is
+ * no faster on some processors. */
+int compute_fastest(void);
+
 /*
  * Print a note, which begins with `who`, on the error of bfloat16 products in
  * m.  The first COMPUTE_SAMPLE tokens of r's first row are run with fp32 and
