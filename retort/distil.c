@@ -29,7 +29,7 @@ struct asked {
     double params, ratio, max_time, answers;
     size_t tokens, threads;
     int compute, dry; /* compute: index in compute_names; -1: not given */
-    char **text; /* NULL-terminated */
+    char **text;      /* NULL-terminated */
 };
 
 /* ---- arguments ---- */
@@ -160,8 +160,7 @@ check_asked(const struct asked *a, const char *share)
     if (a->into != NULL) {
         check_path("--into", a->into);
         if (!io_exists(a->into))
-            die(EX_SYS, "--into: %s: there is no such file or folder",
-                a->into);
+            die(EX_SYS, "--into: %s: there is no such file or folder", a->into);
     }
     check_path("-o", a->out);
 }

@@ -147,8 +147,7 @@ stage_begin(const struct run *r, struct line *l, size_t now)
             s->name);
     else
         snprintf(l->what, sizeof l->what, "last files");
-    progress_begin(l->what, counted ? s->parts : 0.0,
-        counted ? s->unit : "s");
+    progress_begin(l->what, counted ? s->parts : 0.0, counted ? s->unit : "s");
     progress_from(l->from);
 }
 

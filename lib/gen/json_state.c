@@ -1,6 +1,7 @@
 /* Following a JSON document byte by byte; see json_state.h. */
 #include "gen/json_state.h"
 #include "base/mem.h"
+#include "gen/json_number.h"
 #include "gen/schema_impl.h"
 
 #include <stdlib.h>
@@ -92,62 +93,6 @@ int
 json_string_halved(uint8_t part)
 {
     return part >= PART_3 && part <= PART_F4;
-}
-
-/* ---- numbers ---- */
-
-/* The parts of a number, by the byte read last; a number may end at those from
- * NUMBER_ZERO on. */
-enum {
-    NUMBER_MINUS,
-    NUMBER_POINT,
-    NUMBER_E,
-    NUMBER_SIGN,
-    NUMBER_ZERO,
-    NUMBER_INTEGER,
-    NUMBER_FRACTION,
-    NUMBER_EXPONENT
-};
-/* Most digits of the integer, the fraction and the exponent: numbers of this
- * size are read exactly by all common readers. */
-enum { INTEGER_DIGITS = 18, FRACTION_DIGITS = 18, EXPONENT_DIGITS = 2 };
-
-/* Add byte c to the number that the thread is in.  0: c may not come there. */
-static int
-continue_number(struct json_thread *t, unsigned char c, int whole)
-{
-    const int digit = c >= '0' && c <= '9', was = t->sub;
-
-    if (digit && was != NUMBER_ZERO) {
-        const uint32_t most = was == NUMBER_INTEGER ? INTEGER_DIGITS
-            : was == NUMBER_FRACTION                ? FRACTION_DIGITS
-                                                    : EXPONENT_DIGITS;
-        const int more = was == NUMBER_INTEGER || was == NUMBER_FRACTION ||
-            was == NUMBER_EXPONENT;
-
-        t->n = more ? t->n + 1 : 1;
-        t->sub = was == NUMBER_MINUS ? c == '0' ? NUMBER_ZERO : NUMBER_INTEGER
-            : was == NUMBER_POINT    ? NUMBER_FRACTION
-            : more                   ? was
-                                     : NUMBER_EXPONENT;
-        return !more || t->n <= most;
-    }
-    if (whole)
-        return 0;
-    if (c == '.' && (was == NUMBER_ZERO || was == NUMBER_INTEGER)) {
-        t->sub = NUMBER_POINT;
-        return 1;
-    }
-    if ((c == 'e' || c == 'E') && was >= NUMBER_ZERO &&
-        was != NUMBER_EXPONENT) {
-        t->sub = NUMBER_E;
-        return 1;
-    }
-    if ((c == '+' || c == '-') && was == NUMBER_E) {
-        t->sub = NUMBER_SIGN;
-        return 1;
-    }
-    return 0;
 }
 
 /* ---- threads ---- */
@@ -314,9 +259,7 @@ begin_kind(const struct json_step *p, const struct json_thread *t, uint32_t id)
         break;
     case KIND_NUMBER:
     case KIND_INTEGER:
-        next.mode = READ_NUMBER;
-        next.sub = NUMBER_MINUS;
-        if (p->c == '-' || continue_number(&next, p->c, 1))
+        if (json_number_begin(k, &next, p->c))
             add_thread(p, &next);
         break;
     }
@@ -567,12 +510,6 @@ is_whole_literal(const struct schema *s, const struct json_thread *t)
     return s->text[s->kind[t->id].first + t->from].n == t->n;
 }
 
-static int
-is_whole_number(const struct json_thread *t)
-{
-    return t->sub >= NUMBER_ZERO;
-}
-
 /* Read the byte after a literal or a number, which end where that byte is no
  * part of them. */
 static void
@@ -582,7 +519,7 @@ end_scalar(const struct json_step *p, const struct json_thread *t)
 
     after.mode = READ_AFTER;
     after.sub = GAP_LINE;
-    after.id = after.n = after.from = after.to = 0;
+    after.id = after.n = after.from = after.to = after.minus = 0;
     continue_after(p, &after);
 }
 
@@ -616,10 +553,9 @@ step_thread(const struct json_step *p, const struct json_thread *t)
     case READ_ANY_NAME: continue_any_name(p, t); break;
     case READ_STRING: continue_string(p, t); break;
     case READ_NUMBER:
-        if (continue_number(&next, p->c,
-                p->s->kind[t->id].type == KIND_INTEGER))
+        if (json_number_next(&p->s->kind[t->id], &next, p->c))
             add_thread(p, &next);
-        if (is_whole_number(t))
+        if (json_number_ends(&p->s->kind[t->id], t))
             end_scalar(p, t);
         break;
     }
@@ -729,7 +665,8 @@ json_room_complete(const struct json_room *r, size_t at)
     for (size_t i = 0; i < r->at[at].n; i++)
         if (t[i].frame == 0 &&
             (t[i].mode == READ_AFTER ||
-                (t[i].mode == READ_NUMBER && is_whole_number(&t[i])) ||
+                (t[i].mode == READ_NUMBER &&
+                    json_number_ends(&r->schema->kind[t[i].id], &t[i])) ||
                 (t[i].mode == READ_LITERAL &&
                     is_whole_literal(r->schema, &t[i]))))
             return 1;

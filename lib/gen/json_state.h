@@ -36,13 +36,15 @@ enum json_mode {
     READ_NAME,       /* the same of the names of the frame's kind */
     READ_ANY_NAME,   /* inside a name of a KIND_MAP */
     READ_STRING,     /* inside a string of kind `id` with n code points */
-    READ_NUMBER      /* inside a number of kind `id`; n digits are read */
+    READ_NUMBER      /* inside a number of kind `id`; n digits of its part
+                      * are read, with bounds their value in from and to */
 };
 struct json_thread {
     uint8_t mode;
-    uint8_t sub;    /* gap, or part of the string or number: see json_state.c */
+    uint8_t sub;    /* gap, or part of the string or number: see json_state.c,
+                     * json_number.c */
     uint8_t depth;  /* frames in the list */
-    uint8_t zero;   /* in place of padding: threads are compared as bytes */
+    uint8_t minus;  /* 1: in a number with bounds that begins with - */
     uint32_t frame; /* index of the innermost frame + 1; 0: none */
     uint32_t id;
     uint32_t n; /* in a gap: number of spaces that may still follow; else see

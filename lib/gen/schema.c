@@ -2,6 +2,7 @@
 #include "gen/schema.h"
 #include "base/mem.h"
 #include "format/json.h"
+#include "gen/json_number.h"
 #include "gen/schema_impl.h"
 
 #include <math.h>
@@ -181,6 +182,10 @@ static const struct keyword {
     { "maxItems", AT(FORM_TYPES) },
     { "minLength", AT(FORM_TYPES) },
     { "maxLength", AT(FORM_TYPES) },
+    { "minimum", AT(FORM_TYPES) },
+    { "maximum", AT(FORM_TYPES) },
+    { "exclusiveMinimum", AT(FORM_TYPES) },
+    { "exclusiveMaximum", AT(FORM_TYPES) },
     { "enum", AT(FORM_CONSTANTS) },
     { "const", AT(FORM_CONSTANTS) },
     { "anyOf", AT(FORM_ANY_OF) },
@@ -307,8 +312,9 @@ read_type(const struct schema_reader *r, const json_t *j, const struct spot *at,
             *bits |= strcmp(types[k].name, name) == 0 ? types[k].type : 0;
         if (*bits == was)
             return refuse_schema(r, at,
-                "type is no list of different types among null, boolean, "
-                "integer, number, string, array, object");
+                "type: %.60s is no type, or is given twice; types are null, "
+                "boolean, integer, number, string, array, object",
+                name != NULL ? name : "a value that is no text");
     }
     return v != NULL && n == 0 ? refuse_schema(r, at, "type is an empty list")
                                : 0;
@@ -325,7 +331,10 @@ meant_types(const json_t *j)
     } speaks[] = { { "properties", TYPE_OBJECT }, { "required", TYPE_OBJECT },
         { "additionalProperties", TYPE_OBJECT }, { "items", TYPE_ARRAY },
         { "minItems", TYPE_ARRAY }, { "maxItems", TYPE_ARRAY },
-        { "minLength", TYPE_STRING }, { "maxLength", TYPE_STRING } };
+        { "minLength", TYPE_STRING }, { "maxLength", TYPE_STRING },
+        { "minimum", TYPE_NUMBER }, { "maximum", TYPE_NUMBER },
+        { "exclusiveMinimum", TYPE_NUMBER },
+        { "exclusiveMaximum", TYPE_NUMBER } };
     unsigned bits = 0;
 
     for (size_t i = 0; i < sizeof speaks / sizeof *speaks; i++)
@@ -472,11 +481,13 @@ read_types(struct schema_reader *r, const json_t *j, const struct spot *at,
     uint32_t place)
 {
     unsigned bits;
-    struct schema_kind k = { .type = KIND_STRING };
+    struct schema_kind k = { .type = KIND_STRING }, number = { 0 };
+    const char *why = NULL;
 
     if (read_type(r, j, at, &bits) < 0)
         return -1;
     bits = bits != 0 ? bits : meant_types(j);
+    number.type = bits & TYPE_NUMBER ? KIND_NUMBER : KIND_INTEGER;
     if (bits == 0)
         add_part(r->s, place, 1, ANY_PLACE);
     if ((bits & TYPE_STRING) &&
@@ -484,10 +495,11 @@ read_types(struct schema_reader *r, const json_t *j, const struct spot *at,
         return -1;
     if (bits & TYPE_STRING)
         add_kind(r->s, place, k);
-    if (bits & (TYPE_NUMBER | TYPE_INTEGER))
-        add_kind(r->s, place,
-            (struct schema_kind){
-                .type = bits & TYPE_NUMBER ? KIND_NUMBER : KIND_INTEGER });
+    if (bits & (TYPE_NUMBER | TYPE_INTEGER)) {
+        if ((why = json_number_bounds(j, &number)) != NULL)
+            return refuse_schema(r, at, "%s", why);
+        add_kind(r->s, place, number);
+    }
     add_null_booleans(r->s, place, (bits & TYPE_NULL) != 0,
         (bits & TYPE_BOOLEAN) != 0);
     if ((bits & TYPE_OBJECT) && read_object_type(r, j, at, place) < 0)

@@ -30,6 +30,8 @@ struct schema_kind {
     uint32_t first, n;
     uint32_t place;
     uint32_t lo, hi;
+    int bounded; /* 1: a number of least to most units: see json_number.c */
+    int64_t least, most;
     uint32_t depth; /* nesting of its shallowest value: 0 for a scalar, 1 for
                      * [] or {}; more than SCHEMA_DEPTH: no value of it can
                      * be written */

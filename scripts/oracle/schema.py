@@ -98,7 +98,21 @@ class Schemas:
         s = {"type": names[0] if len(names) == 1 else names}
         if "string" in names:
             s["maxLength"] = self.r.randrange(6)
+        if ("integer" in names or "number" in names) and self.r.random() < .5:
+            self.bounds(s)
         return s
+
+    def bounds(self, s):
+        """Bounds of a number, between which there is a whole one."""
+        r = self.r
+        lo = r.choice([0, 0, 1, -1, -40, 17, 1000, -0.5, 0.25, -1234567.5])
+        hi = lo + r.choice([1, 1.5, 2, 9, 83, 1000, 10 ** 8])
+        if r.random() < .8:
+            s[r.choice(["minimum", "minimum", "exclusiveMinimum"])] = lo
+        if r.random() < .8:
+            s["maximum"] = hi
+        if "maximum" in s and r.random() < .2 and hi - lo > 1:
+            s["exclusiveMaximum"] = s.pop("maximum")
 
     def schema(self, depth):
         r = self.r
@@ -154,6 +168,22 @@ class Writer:
                 r.randrange(100))
         return s
 
+    def bounded(self, s):
+        """A number within bounds, without an exponent; without a fraction if
+        the type integer is the only one."""
+        r = self.r
+        whole = "number" not in s["type"]
+        lo = s.get("minimum", s.get("exclusiveMinimum"))
+        hi = s.get("maximum", s.get("exclusiveMaximum"))
+        lo = lo if lo is not None else hi - r.choice([0, 1, 50, 10 ** 7])
+        hi = hi if hi is not None else lo + r.choice([0, 1, 50, 10 ** 7])
+        near = [lo, hi, (lo + hi) / 2, lo + .000001, hi - .000001,
+                r.uniform(lo, hi), round(r.uniform(lo, hi), 1)]
+        near += [x + d for x in (lo, hi) for d in (-1, 0, 1)]
+        texts = {form % x for x in near for form in (
+            ("%.0f",) if whole else ("%.0f", "%.1f", "%.6f"))}
+        return r.choice(sorted(x for x in texts if valid(s, x)))
+
     def document(self, s, depth=0):
         r = self.r
         if s is True:
@@ -178,7 +208,10 @@ class Writer:
         if t == "boolean":
             return r.choice(["true", "false"])
         if t in ("integer", "number"):
-            return self.number(t == "integer")
+            bounded = any(k in s for k in (
+                "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"))
+            return self.bounded(s) if bounded else self.number(
+                t == "integer")
         if t == "string":
             lo = s.get("minLength", 0)
             n = r.randrange(lo, s.get("maxLength", lo + 5) + 1)
@@ -238,6 +271,15 @@ HAND = [
      ["[1,2]", "[ 1, -2.5,3e10 ]", "[\n0,0\n]"],
      ["[]", "[1]", "[1,2,3,4]", "[1,2", "[1,,2]", "[1,2.]", "[1,.5]",
       "[1,2e]", "[true,1]"]),
+    ({"type": "integer", "minimum": 0, "maximum": 120},
+     ["0", "9", "99", "100", "120"],
+     ["121", "-1", "200", "1000", "1.5", "00", "-"]),
+    ({"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+     ["1", "0.5", "0.000001", "1.0", "0.999999"],
+     ["0", "0.0", "1.000001", "-0.1", "2", "10", "0.", "1."]),
+    ({"minimum": -12.5, "exclusiveMaximum": -3, "type": "number"},
+     ["-12.5", "-3.1", "-12", "-4", "-3.000001"],
+     ["-12.6", "-3", "-2.9", "-13", "3.5", "-1", "-100"]),
     ({"type": "object"},
      ["{}", '{"a":[1,{"b":null}],"c":{}}', '{ "x": true }'],
      ["[]", "null", '{"a"}', '{"a":}', "{a:1}", '{"a":1 "b":2}', ""]),
