@@ -135,8 +135,8 @@ close_run(const struct run_args *a, const struct many *many, double seconds)
     const double speed = many->tokens / (seconds + 1e-9);
 
     if (a->best_of == 0)
-        prog_closing("%.0f texts, %.0f tokens, %.1f tokens/s", many->texts,
-            many->tokens, speed);
+        prog_closing("%.0f text%s, %.0f tokens, %.1f tokens/s", many->texts,
+            many->texts == 1.0 ? "" : "s", many->tokens, speed);
     else
         prog_closing("prompts: %zu kept, %zu dropped, %.0f tokens, "
                      "%.1f tokens/s",

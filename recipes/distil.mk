@@ -157,6 +157,7 @@ all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/bits.txt $(CONVERTED)
 	@printf '\nmodels: %s\n' \
 	    '$(and $(CONVERTED),$(OUT)/teacher (the teacher as a Hugging Face directory), )$(OUT)/pruned, $(OUT)/$(student)'
 	@echo 'the same as a page: $(OUT)/report.html'
+	@$(if $(SMOKE),echo 'SMOKE=1 shows that every step works; its figures mean nothing.')
 
 settings:
 	@mkdir -p $(OUT)

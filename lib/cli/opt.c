@@ -680,8 +680,7 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
             print_version();
     }
     if (n < min)
-        misuse(min == 1 ? "an operand is missing" : "%d operands are needed",
-            min);
+        misuse("operands are missing: %s", operands);
     if (max >= 0 && n > max)
         misuse("unexpected operand \"%s\"", argv[max]);
     if (argc > 0)
