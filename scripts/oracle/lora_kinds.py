@@ -5,7 +5,8 @@ The base models are those of tests/golden/family and tests/golden/experts, made 
 from their seeds.  Writes OUTDIR/NAME/, an adapter whose B is not zero, and
 OUTDIR/kinds.safetensors: ids u16 and first u32 [2,20] of each NAME as family.py, and
 logits.NAME F32.
-  and of phi3, cohere2, lfm2, apertus, gpt_neox and gpt2 loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py, whose AdamW it is.
+  and of phi3, qwen3_moe, gpt_oss, qwen3_5, cohere2, lfm2, apertus, gpt_neox and gpt2
+loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py, whose AdamW it is.
   phi3, phi3-dora    qkv_proj, gate_up_proj (each one matrix), o_proj, down_proj
   qwen3_moe, gpt_oss q_proj, k_proj, v_proj, o_proj beside experts
   qwen3_5            the same, beside blocks without attention, and the MLP
@@ -69,7 +70,8 @@ def golden(out, name, got):
             f'logits.{name}': logits}
     adapted.float().save_pretrained(f'{out}/{name}')
     os.remove(f'{out}/{name}/README.md')
-    if 'phi3' in name or name in ('cohere2', 'lfm2', 'apertus', 'gpt_neox', 'gpt2'):
+    if 'phi3' in name or name in ('qwen3_moe', 'gpt_oss', 'qwen3_5', 'cohere2', 'lfm2',
+                                  'apertus', 'gpt_neox', 'gpt2'):
         train(cfg, m, adapted.double(), name, got)
 
 

@@ -56,6 +56,19 @@ evalppl -q -m wide --base moe.gguf --format tsv one >kl.tsv
 equal 'quantised experts give the bits of widened ones' "$(awk -F '\t' '
     $1 == "model" && !c { for (i = 1; i <= NF; i++) if ($i == "kl") c = i }
     $1 == "wide" { print $c; exit }' kl.tsv)" 0.00000000
+
+# --- its attention is adapted ---
+adapt() { # adapt MODEL RUN [option ...]
+    m=$1 run=$2
+    shift 2
+    student -q -m "$m" -o "$run" --lora 4 --lr 1e-2 --warmup 0 -s 3 "$@" b
+}
+ok 'an adapter of quantised experts is trained' adapt moe.gguf low
+ok 'an adapter of the widened experts is trained' adapt wide low1 --micro 1 \
+    --recompute -j 1
+same 'the adapter of quantised experts has the bits of that of widened ones' \
+    low/adapter_model.safetensors low1/adapter_model.safetensors
+ok 'the adapter is used' evalppl -q -m moe.gguf --adapter low one
 status 0 'a mixture writes text' generate run -q -m moe -n 8 'The'
 
 # --- experts are removed ---

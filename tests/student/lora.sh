@@ -43,9 +43,9 @@ status 3 'an adapter is refused as a model' evalppl -m whole one
 like 'the message names --adapter' '--adapter whole' err
 
 golden=$top/tests/golden
-status 2 'an adapter of a mixture of experts is refused' \
-    student -q -m "$golden/experts/mixtral" -o no --lora 4 one
-like 'the message names the mixture' 'mixture of experts' err
+status 2 'an adapter of latent attention is refused' \
+    student -q -m "$golden/experts/deepseek_v2" -o no --lora 4 one
+like 'the message names the family' 'deepseek_v2 are not supported' err
 status 2 'dropout is refused where matrices have one A' \
     student -q -m "$golden/family/phi3" -o no --lora 4 --lora-dropout 0.1 one
 like 'the message says what to leave out' 'phi3.*without lora_dropout' err

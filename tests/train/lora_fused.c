@@ -71,8 +71,11 @@ off_after(const char *name, const char *file)
     return most;
 }
 
+/* Train the adapter a of m for `steps` steps on rows of one case; losses go to
+ * loss [steps]. */
 static void
-steps_are_pefts(const char *name, const char *base, size_t micro, int how)
+train(const char *name, struct model *m, struct adapter *a, size_t micro,
+    int how, size_t steps, double *loss)
 {
     static const struct loss_opt ce = { .w_ce = 1.0, .tau = 1.0 };
     static const struct targets none = { .kind = TARGETS_NONE };
@@ -81,35 +84,58 @@ steps_are_pefts(const char *name, const char *base, size_t micro, int how)
         .beta2 = 0.95,
         .eps = 1e-8 };
     const struct rows r = { B, T, ids, first };
-    const struct st_tensor *want = of_case("loss", name);
-    char *path = xasprintf("tests/golden/lora/%s", name);
-    struct model m;
-    struct adapter a;
     struct tmodel t;
     struct step *step;
     struct adamw *opt;
     struct err e;
-    const char *what = how ? ", recomputed by rows," : "";
-    double most = 0.0, off, norm;
+    double norm;
 
     read_rows(name);
-    if (model_open(&m, base, &e) < 0 ||
-        adapter_open(&a, path, &m, pool, &e) < 0)
-        bail(&e);
-    a.dropout = 0.0;
-    tmodel_init_adapter(&t, &m, &a);
+    a->dropout = 0.0;
+    tmodel_init_adapter(&t, m, a);
     step = step_new(&t, pool, &ce, micro, T, how, &none, NULL);
     opt = adamw_new(&t, DT_F32);
-    for (size_t i = 0; i < STEPS; i++) {
+    for (size_t i = 0; i < steps; i++) {
         struct loss_sum sum = { 0 };
 
         step_add(step, &r, scored, &none, &sum);
         step_flush(step);
         if (adamw_step(opt, &t, pool, &o, sum.n, &norm, &e) < 0)
             bail(&e);
-        adapter_norms(&a, &m, pool);
-        most = farther(most, fabs(sum.ce / (double)sum.n - golden_at(want, i)));
+        adapter_norms(a, m, pool);
+        loss[i] = sum.ce / (double)sum.n;
     }
+    adamw_free(opt);
+    step_free(step);
+    tmodel_release(&t);
+}
+
+static void
+open_case(const char *name, const char *base, struct model *m,
+    struct adapter *a)
+{
+    char *path = xasprintf("tests/golden/lora/%s", name);
+    struct err e;
+
+    if (model_open(m, base, &e) < 0 || adapter_open(a, path, m, pool, &e) < 0)
+        bail(&e);
+    free(path);
+}
+
+static void
+steps_are_pefts(const char *name, const char *base, size_t micro, int how)
+{
+    const struct st_tensor *want = of_case("loss", name);
+    const char *what = how ? ", recomputed by rows," : "";
+    double loss[STEPS], most = 0.0, off;
+    struct model m;
+    struct adapter a;
+    struct err e;
+
+    open_case(name, base, &m, &a);
+    train(name, &m, &a, micro, how, STEPS, loss);
+    for (size_t i = 0; i < STEPS; i++)
+        most = farther(most, fabs(loss[i] - golden_at(want, i)));
     mkdir("after", 0777);
     if (adapter_save(&a, &m, "after", &e) < 0)
         bail(&e);
@@ -119,12 +145,71 @@ steps_are_pefts(const char *name, const char *base, size_t micro, int how)
     ok(off < 1e-4,
         "after five steps the tensors of %s%s are PEFT's (off by %.1e)", name,
         what, off);
-    adamw_free(opt);
-    step_free(step);
-    tmodel_release(&t);
     adapter_close(&a);
     model_close(&m);
-    free(path);
+}
+
+/* Cut the weights of m's blocks to bfloat16, and store them so, or (widened) as
+ * fp32.  They are never freed. */
+static void
+cut_to_halves(struct model *m, int widened)
+{
+    for (size_t i = 0; i < m->c.L * W_N; i++) {
+        struct weight *w = &m->block[i / W_N].w[i % W_N];
+        const size_t n = w->rows * w->cols;
+        float *wide = xcalloc(n + 1, sizeof *wide);
+        uint16_t *half = xcalloc(n + 1, sizeof *half);
+
+        if (n == 0)
+            continue;
+        weight_rows(w, 0, w->rows, wide);
+        for (size_t k = 0; k < n; k++) {
+            uint32_t bits;
+
+            memcpy(&bits, &wide[k], sizeof bits);
+            half[k] = (uint16_t)(bits >> 16);
+            bits &= 0xffff0000u;
+            memcpy(&wide[k], &bits, sizeof bits);
+        }
+        w->part = NULL;
+        w->data = (const unsigned char *)(widened ? (void *)wide : half);
+        w->dtype = widened ? DT_F32 : DT_BF16;
+        w->stride = w->cols * (widened ? sizeof *wide : sizeof *half);
+    }
+}
+
+/* An adapter of weights stored in bfloat16 trains as beside the same weights in
+ * fp32. */
+static void
+stored_halves(const char *name, const char *base)
+{
+    struct model m[2];
+    struct adapter a[2];
+    double loss[2][STEPS];
+    int same = 1;
+
+    for (int k = 0; k < 2; k++) {
+        open_case(name, base, &m[k], &a[k]);
+        cut_to_halves(&m[k], k);
+        train(name, &m[k], &a[k], 2, 0, STEPS, loss[k]);
+    }
+    for (size_t i = 0; i < a[0].L * W_N; i++) {
+        const struct low_rank *l = &a[0].low[i], *o = &a[1].low[i];
+
+        if (l->rank > 0)
+            same &= memcmp(l->b, o->b,
+                        m[0].block[i / W_N].w[i % W_N].rows * l->rank *
+                            sizeof *l->b) == 0;
+    }
+    ok(same && memcmp(loss[0], loss[1], sizeof loss[0]) == 0 &&
+            isfinite(loss[0][STEPS - 1]),
+        "an adapter of %s beside weights in bfloat16 has the bits of those in "
+        "fp32 (loss %.4f)",
+        name, loss[0][STEPS - 1]);
+    for (int k = 0; k < 2; k++) {
+        adapter_close(&a[k]);
+        model_close(&m[k]);
+    }
 }
 
 /* A new adapter has one A for Q, K and V, and only what is trained counts. */
@@ -181,6 +266,14 @@ main(void)
     steps_are_pefts("apertus", "tests/golden/family/apertus", 2, 0);
     steps_are_pefts("gpt_neox", "tests/golden/family/gpt_neox", 2, 0);
     steps_are_pefts("gpt2", "tests/golden/family/gpt2", 2, 0);
+    steps_are_pefts("qwen3_moe", "tests/golden/experts/qwen3_moe", 2, 0);
+    steps_are_pefts("qwen3_moe", "tests/golden/experts/qwen3_moe", 1,
+        BWD_RECOMPUTE);
+    steps_are_pefts("gpt_oss", "tests/golden/experts/gpt_oss", 2, 0);
+    steps_are_pefts("qwen3_5", "tests/golden/family/qwen3_5", 2, 0);
+    stored_halves("qwen3_moe", "tests/golden/experts/qwen3_moe");
+    stored_halves("gpt_oss", "tests/golden/experts/gpt_oss");
+    stored_halves("qwen3_5", "tests/golden/family/qwen3_5");
     new_adapter();
     pool_free(pool);
     golden_close(&g);

@@ -294,11 +294,6 @@ adapter_trains(const struct model *m, double dropout, struct err *e)
             "the matrices of a %s that have one A would drop different inputs: "
             "train its adapter without lora_dropout",
             m->c.arch);
-    if (config_is_mixture(&m->c) || config_has_delta(&m->c))
-        return err_set(e, EX_USAGE,
-            "adapters of %s%s can be used, but training them is not supported",
-            config_is_mixture(&m->c) ? "" : "the family ",
-            config_is_mixture(&m->c) ? "a mixture of experts" : m->c.arch);
     return 0;
 }
 

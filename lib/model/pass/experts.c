@@ -93,19 +93,36 @@ expert_chunk(size_t task, size_t n, size_t *i0)
     return *i0 + EXPERT_CHUNK < n ? *i0 + EXPERT_CHUNK : n;
 }
 
+/* Columns of a part of the product under way.  Where weights are widened in the
+ * backward pass it is a multiple of WEIGHT_COLS. */
+static size_t
+part_width(const struct expert_job *j)
+{
+    static const int tensor[] = { W_EXPERT_GATE, W_EXPERT_UP, W_EXPERT_DOWN };
+    const size_t n = part_cols(j->N, j->K);
+
+    for (int i = 0; j->back && i < 3; i++)
+        if (weight_f32(&j->u->b->w[tensor[i]]) == NULL)
+            return (n + WEIGHT_COLS - 1) / WEIGHT_COLS * WEIGHT_COLS;
+    return n;
+}
+
 void
 expert_parts(struct expert_job *j, size_t N, size_t K,
     void (*fn)(void *ctx, size_t task, size_t worker))
 {
+    size_t nb;
+
     j->N = N;
     j->K = K;
-    pool_run(j->u->f->pool, j->x->how.n * part_count(N, K), fn, j);
+    nb = part_width(j);
+    pool_run(j->u->f->pool, j->x->how.n * ((N + nb - 1) / nb), fn, j);
 }
 
 struct expert_part
 expert_part(const struct expert_job *j, size_t task)
 {
-    const size_t parts = part_count(j->N, j->K), nb = part_cols(j->N, j->K);
+    const size_t nb = part_width(j), parts = (j->N + nb - 1) / nb;
     const size_t e = task / parts, n0 = task % parts * nb;
     const size_t *at = j->x->at;
 

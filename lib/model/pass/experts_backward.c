@@ -22,13 +22,11 @@ experts_lay_back(struct grads *grads, const struct fwd *f, size_t rows,
     g->dshared = arena_alloc(a, rows, sizeof(float));
 }
 
-/* The fp32 weights of tensor t of expert e; each expert has `rows` rows. */
-static const float *
-expert_weights(const struct expert_job *j, int t, size_t e, size_t rows)
+/* Tensor t of expert e; each expert has `rows` rows. */
+static struct weight
+expert_weight(const struct expert_job *j, int t, size_t e, size_t rows)
 {
-    const struct weight w = weight_slice(&j->u->b->w[t], e * rows, rows);
-
-    return weight_f32(&w);
+    return weight_slice(&j->u->b->w[t], e * rows, rows);
 }
 
 /* Set ds: for each pair the gradient at its token's `out`, which is not yet
@@ -53,18 +51,16 @@ again_task(void *ctx, size_t task, size_t worker)
     const struct expert_job *j = ctx;
     const struct experts *x = j->x;
     const struct expert_part p = expert_part(j, task);
+    const struct weight gate = expert_weight(j, W_EXPERT_GATE, p.e, x->I);
+    const struct weight up = expert_weight(j, W_EXPERT_UP, p.e, x->I);
     const size_t at = p.p0 * x->I + p.n0;
     const float *xs = x->xs + p.p0 * x->d;
+    float *wide = j->u->f->wide[worker];
 
-    (void)worker;
     if (p.m == 0)
         return;
-    kern.gemm_nt(p.m, p.n, x->d, xs, x->d,
-        expert_weights(j, W_EXPERT_GATE, p.e, x->I) + p.n0 * x->d, x->d,
-        GEMM_SET, x->gate + at, x->I);
-    kern.gemm_nt(p.m, p.n, x->d, xs, x->d,
-        expert_weights(j, W_EXPERT_UP, p.e, x->I) + p.n0 * x->d, x->d, GEMM_SET,
-        x->up + at, x->I);
+    weight_product(&gate, p.n0, p.n, p.m, xs, wide, x->gate + at, x->I);
+    weight_product(&up, p.n0, p.n, p.m, xs, wide, x->up + at, x->I);
     expert_bias(&j->u->b->w[W_BIAS_GATE], p.e, p.n0, p.n, p.m, x->gate + at,
         x->I);
     expert_bias(&j->u->b->w[W_BIAS_UP], p.e, p.n0, p.n, p.m, x->up + at, x->I);
@@ -77,12 +73,30 @@ dact_task(void *ctx, size_t task, size_t worker)
     const struct expert_job *j = ctx;
     const struct experts *x = j->x;
     const struct expert_part p = expert_part(j, task);
+    const struct weight down = expert_weight(j, W_EXPERT_DOWN, p.e, x->d);
 
-    (void)worker;
     if (p.m > 0)
-        kern.gemm_nn(p.m, p.n, x->d, x->ds + p.p0 * x->d, x->d,
-            expert_weights(j, W_EXPERT_DOWN, p.e, x->d) + p.n0, x->I, GEMM_SET,
+        weight_product_back(&down, 0, x->d, p.n0, p.n, p.m,
+            x->ds + p.p0 * x->d, x->d, GEMM_SET, j->u->f->wide[worker],
             x->dact + p.p0 * x->I + p.n0, x->I);
+}
+
+/* dy [d] . the bias of expert e */
+static float
+bias_dot(const struct weight *bias, size_t e, const float *dy, size_t d)
+{
+    enum { SOME = 256 };
+    float b[SOME];
+    double sum = 0.0;
+
+    for (size_t c = 0; c < d; c += SOME) {
+        const size_t n = d - c < SOME ? d - c : SOME;
+
+        memset(b, 0, sizeof b);
+        expert_bias(bias, e, c, n, 1, b, SOME);
+        sum += kern.dot(dy + c, b, n);
+    }
+    return (float)sum;
 }
 
 /* Compute the gradients at the weights of pairs.  Replace gate and up by the
@@ -92,9 +106,7 @@ unit_task(void *ctx, size_t task, size_t worker)
 {
     const struct expert_job *j = ctx;
     const struct experts *x = j->x;
-    const float *bias = j->u->b->w[W_BIAS_DOWN].rows > 0
-        ? weight_f32(&j->u->b->w[W_BIAS_DOWN])
-        : NULL;
+    const struct weight *bias = &j->u->b->w[W_BIAS_DOWN];
     size_t s, end = expert_chunk(task, j->n * x->how.k, &s);
 
     (void)worker;
@@ -105,9 +117,9 @@ unit_task(void *ctx, size_t task, size_t worker)
 
         expert_unit(x, act, gate, up, x->I);
         x->dw[s] = (float)kern.dot(dact, act, x->I);
-        if (bias != NULL)
-            x->dw[s] += (float)kern.dot(x->ds + x->pair[s] * x->d,
-                bias + x->id[s] * x->d, x->d);
+        if (bias->rows > 0)
+            x->dw[s] += bias_dot(bias, x->id[s], x->ds + x->pair[s] * x->d,
+                x->d);
         x->by[x->pair[s]] = x->w[s];
         kern.scale(dact, x->w[s], x->I);
         kern.scale(act, x->w[s], x->I);
@@ -193,17 +205,16 @@ dxs_task(void *ctx, size_t task, size_t worker)
     const struct expert_job *j = ctx;
     const struct experts *x = j->x;
     const struct expert_part p = expert_part(j, task);
-    float *ds = x->ds + p.p0 * x->d + p.n0;
+    const struct weight gate = expert_weight(j, W_EXPERT_GATE, p.e, x->I);
+    const struct weight up = expert_weight(j, W_EXPERT_UP, p.e, x->I);
+    float *ds = x->ds + p.p0 * x->d + p.n0, *wide = j->u->f->wide[worker];
 
-    (void)worker;
     if (p.m == 0)
         return;
-    kern.gemm_nn(p.m, p.n, x->I, x->gate + p.p0 * x->I, x->I,
-        expert_weights(j, W_EXPERT_GATE, p.e, x->I) + p.n0, x->d, GEMM_SET, ds,
-        x->d);
-    kern.gemm_nn(p.m, p.n, x->I, x->up + p.p0 * x->I, x->I,
-        expert_weights(j, W_EXPERT_UP, p.e, x->I) + p.n0, x->d, GEMM_ADD, ds,
-        x->d);
+    weight_product_back(&gate, 0, x->I, p.n0, p.n, p.m, x->gate + p.p0 * x->I,
+        x->I, GEMM_SET, wide, ds, x->d);
+    weight_product_back(&up, 0, x->I, p.n0, p.n, p.m, x->up + p.p0 * x->I, x->I,
+        GEMM_ADD, wide, ds, x->d);
 }
 
 /* The number of the sequence that token i is of. */
@@ -228,7 +239,6 @@ inputs_task(void *ctx, size_t task, size_t worker)
     const size_t d = x->d, E = x->how.n, k = x->how.k;
     size_t i0, end = expert_chunk(task, j->n, &i0);
 
-    (void)worker;
     for (size_t i = i0; i < end; i++) {
         const double *dp = j->dp != NULL ? j->dp + sequence_of(x, i) * E : NULL;
 
@@ -236,8 +246,8 @@ inputs_task(void *ctx, size_t task, size_t worker)
             x->dz + i * E);
         memcpy(g->dz + j->row[i] * E, x->dz + i * E, E * sizeof(float));
     }
-    kern.gemm_nn(end - i0, d, E, x->dz + i0 * E, E,
-        weight_f32(&j->u->b->w[W_ROUTER]), d, GEMM_SET, x->dx + i0 * d, d);
+    weight_product_back(&j->u->b->w[W_ROUTER], 0, E, 0, d, end - i0,
+        x->dz + i0 * E, E, GEMM_SET, j->u->f->wide[worker], x->dx + i0 * d, d);
     for (size_t i = i0; i < end; i++) {
         float *dxn = j->in->d.xn + j->row[i] * d;
 
@@ -260,6 +270,20 @@ add_shared(const struct expert_job *j)
             j->u->vec[W_SHARED_GATE], d);
 }
 
+/* Add to the gradients of the experts' weights. */
+static void
+sum_experts(struct expert_job *j)
+{
+    const struct experts *x = j->x;
+
+    if (j->u->g->frozen)
+        return;
+    expert_parts(j, x->I, x->d, grad_gate_up_task);
+    expert_parts(j, x->d, x->I, grad_down_task);
+    if (j->u->b->w[W_BIAS_DOWN].rows > 0)
+        pool_run(j->u->f->pool, x->how.n, grad_bias_task, j);
+}
+
 /* Run the experts backward for some sequences. */
 static void
 run_experts_back(struct expert_job *j)
@@ -274,10 +298,7 @@ run_experts_back(struct expert_job *j)
     expert_parts(j, x->I, x->d, again_task);
     expert_parts(j, x->I, x->d, dact_task);
     expert_chunks(j, pairs, unit_task);
-    expert_parts(j, x->I, x->d, grad_gate_up_task);
-    expert_parts(j, x->d, x->I, grad_down_task);
-    if (j->u->b->w[W_BIAS_DOWN].rows > 0)
-        pool_run(j->u->f->pool, x->how.n, grad_bias_task, j);
+    sum_experts(j);
     expert_parts(j, x->d, x->I, dxs_task);
     expert_chunks(j, j->n, inputs_task);
     if (j->u->vec[W_SHARED_GATE] != NULL)
