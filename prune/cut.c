@@ -91,7 +91,7 @@ cut_main(int argc, char **argv)
         die_err(&e);
     tokenizer = write_tokenizer(&m, a.tokenizer, a.out);
     model_cut(&small, &m, &choice, &mem);
-    if (!a.plain && repair_wanted(&choice))
+    if (!a.plain && repair_wanted(&m, &choice))
         repair_cut(&r, *input);
     note("%zu of %zu parameters, %zu of %zu blocks", model_params(&small),
         model_params(&m), small.c.L, m.c.L);
@@ -99,6 +99,7 @@ cut_main(int argc, char **argv)
     write_model(&small, a.out, a.type, tokenizer, "prune cut", options, NULL);
     prog_closing("%zu of %zu parameters", model_params(&small),
         model_params(&m));
+    repair_release(&r);
     choice_release(&choice);
     model_cut_free(&small, &mem);
     model_close(&m);

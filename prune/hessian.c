@@ -15,6 +15,8 @@
  * between them are multiplied as one run.
  */
 enum { LEAF = 96, PIECE = 384, STEP = 48, GAP = 64 };
+/* Rows whose products are added in fp32 before they are added in double. */
+enum { DEEP = 512 };
 
 /* Consecutive rows of x that are multiplied together. */
 struct run {
@@ -74,6 +76,22 @@ split_square(struct job *j, size_t at, size_t n)
     split_square(j, at + half, n - half);
 }
 
+/* h [m,n] with ldh += a^T b for t rows with strides lda and ldb. */
+static void
+add_part(double *h, size_t ldh, size_t m, size_t n, const float *a, size_t lda,
+    const float *b, size_t ldb, size_t t)
+{
+    static _Thread_local float sum[PIECE * PIECE];
+
+    for (size_t i = 0; i < t; i += DEEP) {
+        kern.gemm_tn(m, n, t - i < DEEP ? t - i : DEEP, a + i * lda, lda,
+            b + i * ldb, ldb, GEMM_SET, sum, n);
+        for (size_t r = 0; r < m; r++)
+            for (size_t c = 0; c < n; c++)
+                h[r * ldh + c] += (double)sum[r * n + c];
+    }
+}
+
 static void
 add_task(void *ctx, size_t task, size_t worker)
 {
@@ -87,7 +105,10 @@ add_task(void *ctx, size_t task, size_t worker)
         const float *x = j->x + j->run[r].at * j->ld;
         const size_t at = p->row * j->n + p->col;
 
-        if (j->h.d != NULL)
+        if (j->h.quick)
+            add_part(j->h.d + at, j->n, p->m, p->n, x + p->row, j->ld,
+                x + p->col, j->ld, j->run[r].n);
+        else if (j->h.d != NULL)
             kern.gemm_double(p->m, p->n, j->run[r].n,
                 (struct factor){ x + p->row, NULL, 1, j->ld },
                 (struct factor){ x + p->col, NULL, 1, j->ld }, j->h.d + at,
@@ -138,6 +159,35 @@ hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t)
     }
     add_runs(pool, &j);
     free(run);
+}
+
+struct cross {
+    double *c;
+    const float *y, *x;
+    size_t m, n, ld, t;
+};
+
+static void
+cross_task(void *ctx, size_t task, size_t worker)
+{
+    const struct cross *j = ctx;
+    const size_t parts = (j->n + PIECE - 1) / PIECE;
+    const size_t r = task / parts * PIECE, c = task % parts * PIECE;
+
+    (void)worker;
+    add_part(j->c + r * j->n + c, j->n, j->m - r < PIECE ? j->m - r : PIECE,
+        j->n - c < PIECE ? j->n - c : PIECE, j->y + r, j->m, j->x + c, j->ld,
+        j->t);
+}
+
+void
+hess_cross(struct pool *pool, double *c, size_t m, const float *y, size_t n,
+    const float *x, size_t ld, size_t t)
+{
+    struct cross j = { c, y, x, m, n, ld, t };
+
+    pool_run(pool, ((m + PIECE - 1) / PIECE) * ((n + PIECE - 1) / PIECE),
+        cross_task, &j);
 }
 
 /* Set STEP rows below the diagonal to the elements above it, square by square,

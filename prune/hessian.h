@@ -15,10 +15,13 @@
 /* Where H is summed up; one pointer is set, the other is NULL.
  * f: fp32, for files.  Products are computed as --compute says; with f32 each
  * call adds an error of at most about 1e-7 of sqrt(H_ii H_jj).
- * d: double, for factoring.  Products of fp32 numbers are exact in it. */
+ * d: double, for factoring.  Products of fp32 numbers are exact in it.
+ * quick: products of up to 512 tokens are computed as for f, and then added to
+ * d, which takes less than half of the time. */
 struct hess_sum {
     float *f;
     double *d;
+    int quick;
 };
 /*
  * h += x^T x for t rows x [t,n] with stride ld >= n, on and above the diagonal;
@@ -28,6 +31,10 @@ void hess_add(struct pool *pool, struct hess_sum h, size_t n, const float *x,
     size_t t, size_t ld);
 /* hess_add for an input that fwd_tap shows, without padding tokens. */
 void hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t);
+/* c [m,n], double, += y^T x for t rows y [t,m] and x [t,n] with stride ld, as
+ * a quick d is summed up. */
+void hess_cross(struct pool *pool, double *c, size_t m, const float *y,
+    size_t n, const float *x, size_t ld, size_t t);
 /* After the last hess_add: copy the elements above the diagonal below it. */
 void hess_finish(struct pool *pool, struct hess_sum h, size_t n);
 

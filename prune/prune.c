@@ -43,23 +43,18 @@ static const struct opt options[] = {
     OPT_END,
 };
 
-/* Repair the cut model `small` on the first --repair-rows rows of the input. */
+/* Repair a cut model on the first --repair-rows rows of the input. */
 static void
-repair_found(struct session *x, const struct choice *c, struct model *small)
+repair_found(const struct session *x, struct repair *r)
 {
-    struct repair r = { .m = &x->m,
-        .small = small,
-        .c = c,
-        .pool = x->pool,
-        .damp = REPAIR_DAMP };
     struct calib rows;
     struct err e;
 
     calib_first(&x->read, o.read, &rows);
-    if (plan_fits(repair_bytes(&r, &rows), "fewer --repair-rows", &e) < 0)
+    if (plan_fits(repair_bytes(r, &rows), "fewer --repair-rows", &e) < 0)
         die_err(&e);
-    repair_calib(&r, &rows);
-    repair_note(&r);
+    repair_calib(r, &rows);
+    repair_note(r);
 }
 
 /* Write the cut model with its scores. */
@@ -118,10 +113,10 @@ int
 main(int argc, char **argv)
 {
     const int status = sub_run(argc, argv, commands);
-    const struct choice *c;
     struct session x;
     struct model small;
     struct arena mem = { 0 };
+    struct repair r = { .m = &x.m, .small = &small, .damp = REPAIR_DAMP };
     const char *tokenizer;
     struct err e;
 
@@ -138,18 +133,20 @@ main(int argc, char **argv)
     session_open(&x, &o);
     tokenizer = write_tokenizer(&x.m, o.tokenizer, out);
     session_begin(&x);
-    c = &session_search(&x)->choice;
-    model_cut(&small, &x.m, c, &mem);
-    if (!plain && repair_wanted(c) && lapack_open(&e) < 0)
+    r.pool = x.pool;
+    r.c = &session_search(&x)->choice;
+    model_cut(&small, &x.m, r.c, &mem);
+    if (!plain && repair_wanted(&x.m, r.c) && lapack_open(&e) < 0)
         warn("%s: the model is not repaired", e.msg);
-    else if (!plain && repair_wanted(c))
-        repair_found(&x, c, &small);
+    else if (!plain && repair_wanted(&x.m, r.c))
+        repair_found(&x, &r);
     score_cut(&x, &small);
     write_found(&x, &small, tokenizer);
     if (report != NULL)
         write_trials(&x.log);
     prog_closing("%zu configurations on %zu tokens", x.log.n, x.c.ntok);
     out_done();
+    repair_release(&r);
     model_cut_free(&small, &mem);
     session_end(&x);
     return 0;

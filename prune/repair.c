@@ -118,6 +118,7 @@ repair_error(float *E, const float *w, size_t N, size_t n, const size_t *keep,
             E[i * n + keep[j]] -= now[i * k + j];
 }
 
+/* Measure a repair whose y is W x. */
 static void
 measure_repair(struct repaired *r, const float *w, size_t N, size_t n,
     const size_t *keep, size_t k, const double *h, const float *out,
@@ -140,32 +141,100 @@ measure_repair(struct repaired *r, const float *w, size_t N, size_t n,
     free(E);
 }
 
-int
-layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
-    const double *h, double damp, struct pool *pool, const char *name,
-    float *out, struct repaired *r, struct err *e)
+/* The sum of |W_K x_K - y|^2, by the factored Hessian of x_K and ck = C_K. */
+static double
+distance(const float *wk, size_t N, const struct hess *kept, const double *ck,
+    double energy, struct pool *pool)
+{
+    double sum = energy + layer_energy(wk, N, kept, pool);
+
+    for (size_t i = 0; i < N * kept->n; i++)
+        sum -= 2.0 * ck[i] * (double)wk[i];
+    return fmax(sum, 0.0);
+}
+
+/* By how much the change D = B (H + lambda I)^-1 [N,k] lowers that sum, where B
+ * is C_K - W_K H: tr(D B^T) + lambda |D|^2. */
+static double
+gain(const double *D, const double *B, size_t N, const struct hess *kept)
+{
+    const size_t k = kept->n;
+    double mean = 0.0, sum = 0.0;
+
+    for (size_t i = 0; i < k; i++)
+        mean += kept->diag[i];
+    mean = k > kept->dead ? mean / (double)(k - kept->dead) : 0.0;
+    for (size_t i = 0; i < N * k; i++)
+        sum += D[i] * B[i] + kept->damp * mean * D[i] * D[i];
+    return sum;
+}
+
+/* b [N,k] = W_G H_GK */
+static void
+lost_outputs(double *b, const float *w, size_t N, size_t n, const size_t *keep,
+    size_t k, const double *h, struct pool *pool)
 {
     size_t *gone = cut_indices(keep, k, n);
     float *wg = gather_columns(w, N, n, gone, n - k);
     double *hgk = gather_square(h, n, gone, n - k, keep, k);
+
+    multiply_matrices(pool,
+        (struct product){ { wg, NULL, n - k, 1 }, { NULL, hgk, 1, k }, b, N,
+            n - k, k });
+    free(wg);
+    free(hgk);
+    free(gone);
+}
+
+/* Set ck [N,k] = C_K, and b [N,k] = C_K - W_K H_KK. */
+static void
+lacking_outputs(double *b, double *ck, const struct repair_aim *aim,
+    const float *wk, size_t N, size_t n, const size_t *keep, size_t k,
+    const double *hkk, struct pool *pool)
+{
+    multiply_matrices(pool,
+        (struct product){ { wk, NULL, k, 1 }, { NULL, hkk, 1, k }, b, N, k,
+            k });
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < k; j++) {
+            ck[i * k + j] = aim->cross[i * n + keep[j]];
+            b[i * k + j] = ck[i * k + j] - b[i * k + j];
+        }
+}
+
+int
+layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
+    const double *h, const struct repair_aim *aim, double damp,
+    struct pool *pool, const char *name, float *out, struct repaired *r,
+    struct err *e)
+{
+    float *wk = gather_columns(w, N, n, keep, k);
+    double *hkk = gather_square(h, n, keep, k, keep, k);
     double *b = xreallocarray(NULL, N * k, sizeof *b);
     double *x = xreallocarray(NULL, N * k, sizeof *x);
+    double *ck = xreallocarray(NULL, N * k, sizeof *ck);
     struct hess kept;
     int result;
 
-    result =
-        hess_init(&kept, gather_square(h, n, keep, k, keep, k), k, name, e);
-    if (result < 0)
+    if (aim == NULL)
+        lost_outputs(b, w, N, n, keep, k, h, pool);
+    else
+        lacking_outputs(b, ck, aim, wk, N, n, keep, k, hkk, pool);
+    if ((result = hess_init(&kept, hkk, k, name, e)) < 0)
         goto done;
     if ((result = hess_factor(&kept, damp, name, e)) == 0) {
-        multiply_matrices(pool,
-            (struct product){ { wg, NULL, n - k, 1 }, { NULL, hgk, 1, k }, b, N,
-                n - k, k });
+        if (aim != NULL) {
+            r->whole = aim->energy;
+            r->cut = distance(wk, N, &kept, ck, aim->energy, pool);
+        }
+        memcpy(ck, b, N * k * sizeof *ck);
         solve_rows(&kept, b, N, x, pool);
-        for (size_t i = 0; i < N; i++)
-            for (size_t j = 0; j < k; j++)
-                out[i * k + j] = (float)(x[i * k + j] + w[i * n + keep[j]]);
-        measure_repair(r, w, N, n, keep, k, h, out, pool);
+        for (size_t i = 0; i < N * k; i++)
+            out[i] = (float)(x[i] + wk[i]);
+        if (aim == NULL)
+            measure_repair(r, w, N, n, keep, k, h, out, pool);
+        else
+            r->repaired = fmax(r->cut - gain(x, ck, N, &kept), 0.0);
         r->damp = kept.damp;
         if (!isfinite(r->repaired))
             result = err_set(e, EX_NUM, "%s: its error is not finite", name);
@@ -174,9 +243,8 @@ layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
 done:
     free(x);
     free(b);
-    free(wg);
-    free(hgk);
-    free(gone);
+    free(ck);
+    free(wk);
     return result;
 }
 
@@ -196,13 +264,76 @@ lost_channels(const struct choice_block *b)
     return b->chan != NULL && b->nchan > 0;
 }
 
+/* Can a layer make up for what others have lost?  Not if a norm follows it. */
+static int
+aims(const struct model *m)
+{
+    return block_tensor_name(&m->c, W_NORM_ATT) == NULL;
+}
+
+/* Does the choice drop a part of block i of it, or blocks beside it? */
+static int
+drops(const struct model *m, const struct choice *c, size_t i)
+{
+    const struct choice_block *b = &c->b[i];
+    const size_t next = i + 1 < c->n ? c->b[i + 1].block : m->c.L;
+    const struct block *from = &m->block[b->block];
+
+    return lost_groups(b) || lost_channels(b) || next != b->block + 1 ||
+        (i == 0 && b->block > 0) || (b->ngroups == 0 && from->groups > 0) ||
+        (b->nchan == 0 && from->mlp > 0);
+}
+
+/* Is down of block i to make up for a cut before or after it? */
+static int
+helps(const struct model *m, const struct choice *c, size_t i)
+{
+    const struct block *from = &m->block[c->b[i].block];
+    int cut = 0;
+
+    for (size_t k = 0; k <= i; k++)
+        cut |= drops(m, c, k);
+    return aims(m) && cut && c->b[i].nchan > 0 &&
+        (from->sparse & W_BIT(W_DOWN)) == 0;
+}
+
 int
-repair_wanted(const struct choice *c)
+repair_wanted(const struct model *m, const struct choice *c)
 {
     for (size_t i = 0; i < c->n; i++)
-        if (lost_groups(&c->b[i]) || lost_channels(&c->b[i]))
+        if (lost_groups(&c->b[i]) || lost_channels(&c->b[i]) || helps(m, c, i))
             return 1;
     return 0;
+}
+
+void
+repair_release(struct repair *r)
+{
+    for (size_t i = 0; i < r->nmade; i++)
+        free(r->made[i]);
+    free(r->made);
+    r->made = NULL;
+    r->nmade = 0;
+}
+
+/* Weights that repair_input may write to: where layer `down` of block i keeps
+ * all channels, those of the cut model are the whole model's own. */
+static float *
+own_weights(struct repair *r, size_t i, struct weight *to)
+{
+    float *out;
+
+    if (r->c->b[i].chan != NULL)
+        return (float *)(uintptr_t)to->data;
+    out = xreallocarray(NULL, to->rows * to->cols, sizeof *out);
+    r->made = xgrow_pow2(r->made, r->nmade, sizeof *r->made);
+    r->made[r->nmade++] = out;
+    *to = (struct weight){ .data = (const unsigned char *)out,
+        .dtype = DT_F32,
+        .rows = to->rows,
+        .cols = to->cols,
+        .stride = to->cols * sizeof *out };
+    return out;
 }
 
 static char *
@@ -211,25 +342,46 @@ repaired_name(size_t block, enum fwd_input input)
     return xasprintf("block %zu, %s", block, input == FWD_O ? "o" : "down");
 }
 
+/* The columns that a layer keeps of its n inputs; malloc'd. */
+static size_t *
+kept_inputs(const struct model *m, const struct choice_block *b,
+    enum fwd_input input, size_t n)
+{
+    size_t *all;
+
+    if (input == FWD_O && b->group != NULL)
+        return cut_columns(m, b);
+    all = xcalloc(n, sizeof *all);
+    if (input == FWD_DOWN && b->chan != NULL)
+        memcpy(all, b->chan, b->nchan * sizeof *all);
+    else
+        for (size_t i = 0; i < n; i++)
+            all[i] = i;
+    return all;
+}
+
 /* Repair the layer that reads `input` in block i of the cut model. */
 static void
-repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
+repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h,
+    const struct repair_aim *aim)
 {
     const struct choice_block *b = &r->c->b[i];
     const int t = input == FWD_O ? W_O : W_DOWN;
     const struct weight *from = &r->m->block[b->block].w[t];
     struct weight *to = &r->small->block[i].w[t];
-    size_t *cols = input == FWD_O ? cut_columns(r->m, b) : b->chan;
+    size_t *cols = kept_inputs(r->m, b, input, from->cols);
     struct repaired *sum = input == FWD_O ? &r->o : &r->down, one;
     float *w = xreallocarray(NULL, from->rows * from->cols, sizeof *w);
+    float *out =
+        input == FWD_O ? (float *)(uintptr_t)to->data : own_weights(r, i, to);
     char *name = repaired_name(b->block, input);
     double share;
     struct err e;
 
     weight_rows(from, 0, from->rows, w);
     model_forget(r->m, from);
-    if (layer_repair(w, from->rows, from->cols, cols, to->cols, h, r->damp,
-            r->pool, name, (float *)(uintptr_t)to->data, &one, &e) < 0)
+    if (layer_repair(w, from->rows, from->cols, cols, to->cols, h, aim, r->damp,
+            r->pool, name, out, &one, &e) < 0)
         die_err(&e);
     share = one.whole > 0.0 ? 1.0 / one.whole : 0.0;
     vnote("%s: repaired, %.3f %% of its output is missing instead of %.3f %%",
@@ -237,8 +389,7 @@ repair_input(struct repair *r, size_t i, enum fwd_input input, const double *h)
     sum->whole += 1.0;
     sum->cut += share * one.cut;
     sum->repaired += share * one.repaired;
-    if (input == FWD_O)
-        free(cols);
+    free(cols);
     free(name);
     free(w);
 }
@@ -279,7 +430,7 @@ repair_by(struct repair *r, const struct profile *p, size_t i,
     for (size_t k = 0; k < n * n; k++)
         wide[k] = h[k];
     check_definite(r, wide, n, block, input);
-    repair_input(r, i, input, wide);
+    repair_input(r, i, input, wide, NULL);
     free(wide);
 }
 
@@ -299,30 +450,62 @@ repair_profile(struct repair *r, const struct profile *p)
     progress_end();
 }
 
-/* ---- Hessians of calibration data ---- */
+/* ---- calibration data ---- */
 
-/* A walk through the model.  Before the output of a block is computed, the
- * block is replaced by the cut and repaired one. */
+/* Two walks.  `on` is that of the cut model: before the output of a block is
+ * computed, the block is replaced by the cut and repaired one.  `whole` is
+ * ahead of it: whole.x is the stream that the next block of the cut model
+ * should find, and `between` that between attention and MLP of the present
+ * one. */
 struct pass {
     struct repair *r;
-    struct model work;   /* m, with a copy of its list of blocks */
-    struct hess_walk on; /* walks through `work` */
+    struct model work; /* m, with a copy of its list of blocks */
+    struct hess_walk on, whole;
+    float *between; /* [R,T,d] */
+    size_t next;    /* the block that `whole` passes next */
+    int aimed;      /* 0: a norm follows the layers, so y = W x */
 };
 
-/* Sum up the Hessian of an input of block i of the choice.  Repair the layer
- * that reads this input. */
+/* Sum up the Hessian of an input of block i of the choice, and the products
+ * with what is wanted.  Repair the layer that reads this input. */
 static void
 look_and_repair(struct pass *w, size_t i, enum fwd_input input)
 {
     const size_t block = w->r->c->b[i].block;
     const size_t n = input_width(w->r->m, block, input);
     double *h = xcalloc(n * n, sizeof *h);
+    double *cross = xcalloc(n * w->r->m->c.d, sizeof *cross);
+    struct repair_aim aim = { .cross = cross };
 
     w->on.H[input] = h;
+    if (w->aimed) {
+        w->on.cross[input] = cross;
+        w->on.energy[input] = 0.0;
+        w->on.after[input] =
+            input == FWD_O && w->r->small->block[i].w[W_DOWN].rows > 0
+            ? w->between
+            : w->whole.x;
+    }
     hess_walk_look(&w->on, block);
-    w->on.H[input] = NULL;
-    repair_input(w->r, i, input, h);
+    aim.energy = w->on.energy[input];
+    w->on.H[input] = w->on.cross[input] = NULL;
+    repair_input(w->r, i, input, h, w->aimed ? &aim : NULL);
     free(h);
+    free(cross);
+}
+
+/* Pass the whole model's stream through the blocks up to that which follows
+ * block i of the choice. */
+static void
+whole_on(struct pass *w, size_t i)
+{
+    const struct choice *c = w->r->c;
+    const size_t end = i + 1 < c->n ? c->b[i + 1].block : w->r->m->c.L;
+
+    for (; w->aimed && w->next < end; w->next++) {
+        w->whole.between = w->next == c->b[i].block ? w->between : NULL;
+        hess_walk_on(&w->whole, w->next);
+    }
 }
 
 /* Repair block i of the choice: attention first, since the MLP reads its
@@ -334,13 +517,14 @@ repair_block(struct pass *w, size_t i)
     const struct block *small = &w->r->small->block[i];
     struct block *now = &w->work.block[b->block];
 
+    whole_on(w, i);
     if (lost_groups(b))
         look_and_repair(w, i, FWD_O);
     now->groups = small->groups;
     for (int t = 0; t < W_N; t++)
         if (block_is_attention(t))
             now->w[t] = small->w[t];
-    if (lost_channels(b))
+    if (lost_channels(b) || helps(w->r->m, w->r->c, i))
         look_and_repair(w, i, FWD_DOWN);
     *now = *small;
     if (i + 1 < w->r->c->n)
@@ -350,13 +534,20 @@ repair_block(struct pass *w, size_t i)
 void
 repair_calib(struct repair *r, const struct calib *c)
 {
-    const size_t L = r->m->c.L, n = r->c->n;
+    const size_t L = r->m->c.L, n = r->c->n, stream = c->R * c->T * r->m->c.d;
     struct pass w = { .r = r, .work = *r->m };
 
+    w.aimed = aims(r->m);
     w.work.block = xcalloc(L, sizeof *w.work.block);
     memcpy(w.work.block, r->m->block, L * sizeof *w.work.block);
     hess_walk_init(&w.on, &w.work, c, r->pool);
+    w.on.quick = 1;
     hess_walk_begin(&w.on);
+    if (w.aimed) {
+        w.between = xreallocarray(NULL, stream, sizeof *w.between);
+        hess_walk_init(&w.whole, r->m, c, r->pool);
+        hess_walk_begin(&w.whole);
+    }
     progress_begin("repairing", (double)n, "blocks");
     for (size_t i = 0; i < n; i++) {
         repair_block(&w, i);
@@ -365,6 +556,9 @@ repair_calib(struct repair *r, const struct calib *c)
     }
     progress_end();
     hess_walk_release(&w.on);
+    if (w.aimed)
+        hess_walk_release(&w.whole);
+    free(w.between);
     free(w.work.block);
 }
 
@@ -376,14 +570,18 @@ repair_bytes(const struct repair *r, const struct calib *c)
     for (size_t i = 0; i < r->c->n; i++) {
         const struct block *b = &r->m->block[r->c->b[i].block];
         const size_t o = lost_groups(&r->c->b[i]) ? b->w[W_O].cols : 0;
-        const size_t down = lost_channels(&r->c->b[i]) ? b->w[W_DOWN].cols : 0;
+        const size_t down = lost_channels(&r->c->b[i]) || helps(r->m, r->c, i)
+            ? b->w[W_DOWN].cols
+            : 0;
         const size_t n = o > down ? o : down;
 
         most = n > most ? n : most;
     }
-    /* in doubles: H, H_KK and H_GK; W and the work space of its repair */
-    most = 2 * most * most + 5 * most * r->m->c.d;
-    return most * sizeof(double) + hess_walk_bytes(r->m, c);
+    /* In doubles: H and H_KK; C, W and the work space of its repair.  The
+     * streams of two walks, and the one between attention and MLP. */
+    most = 2 * most * most + 6 * most * r->m->c.d;
+    return most * sizeof(double) + 2 * hess_walk_bytes(r->m, c) +
+        c->R * c->T * r->m->c.d * sizeof(float);
 }
 
 void

@@ -71,7 +71,7 @@ JOIN       ?=# 1: rows are cut from all text joined, not documents
 JUDGED_ROWS ?=# rows of joined text to judge on; 0: all
 JUDGED_BYTES ?= 1000000000# bytes of joined text to judge on
 JUDGE      ?=# further options of evalppl on text, such as --compute bf16
-KEEP       ?=# numbers of the blocks that the student keeps; none: search for them
+KEEP       ?=# numbers of the blocks that the student keeps, without repair; none: search for them
 READY      ?=# a smaller model of the same ids, to distil as it is, not cut
 PRUNE      ?=# further options of prune, such as --no-repair
 SPARSIFY   ?=# options of prune sparsify, which puts zeros into the student
@@ -428,7 +428,7 @@ search = $(calibrating) -B 1 --batches $(REPAIR_ROWS) | $(BIN)/prune -m $(whole)
     -j $(THREADS) $(PRUNE) --report $(OUT)/prune.tsv -o $(cut)
 keep   = { printf '\043 retort choice 1\nblock\tgroups\tchannels\n'; \
     printf '%s\tall\tall\n' $(KEEP); } >$(OUT)/choice && $(BIN)/prune cut \
-    -m $(whole) --choice $(OUT)/choice -j $(THREADS) -o $(cut)
+    -m $(whole) --choice $(OUT)/choice --no-repair -j $(THREADS) -o $(cut)
 zeros  = $(calibrating) -B 1 --batches $(CALIB_ROWS) | $(BIN)/prune sparsify \
     -m $(cut) $(SPARSIFY) -j $(THREADS) --report $(OUT)/sparse.tsv -o $(@D)
 ready  = $(BIN)/$(if $(VOCAB),prune vocab -m $(READY) --keep-ids $(OUT)/vocab.tsv \

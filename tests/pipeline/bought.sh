@@ -16,7 +16,7 @@ tokenize -q -t "$m" text.jsonl | shard write -q -o run/train
 head -n 2 "$top/corpus/held-out/en.jsonl" >held-out.jsonl
 tokenize -q -t "$m" -o run/held-out.tokens held-out.jsonl
 printf '# retort choice 1\nblock\tgroups\tchannels\n0\tall\tall\n' >choice
-prune cut -q -m "$m" --choice choice -o run/distilled
+prune cut -q -m "$m" --choice choice -o run/distilled --no-repair
 small() { bought run --count 4 --prompt-length 9 -n 4 "$@"; }
 ok 'the table of a small run is printed' small
 equal 'each model has a row' "$(sed -n 's/^| \([a-z].*\) | 1 | .*/\1/p' out |

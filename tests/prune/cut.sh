@@ -28,11 +28,11 @@ like 'the card says that the model is pruned' '^- "pruned"$' plain/README.md
 like 'the card of a search has its KL' '^. KL to the whole model there . 0' \
     plain/README.md
 ok 'prune cut drops a block and an attention' \
-    prune cut -m "$t" --choice blocks -o less \
+    prune cut -m "$t" --choice blocks -o less --no-repair \
     </dev/null
 like 'the configuration lists the groups of each block' \
     '"groups": \[' less/config.json
-unlike 'nothing is repaired when whole parts are dropped' 'repaired' err
+unlike 'nothing is repaired by --no-repair' 'repaired' err
 ok 'plan reads the cut model' plan -m less --format tsv
 like 'plan counts the parameters that prune cut says' \
     "^parameters	$(sed -n 's/.*: \([0-9]*\) of 8000 p.*/\1/p' err |
@@ -96,23 +96,39 @@ ok 'prune cut takes --dtype bf16' \
 like 'the configuration of --dtype bf16 says bfloat16' \
     '"torch_dtype": "bfloat16"' half/config.json
 
+# --- what dropped parts leave ---
+ok 'the blocks that stay make up for those dropped' \
+    prune cut -v -m "$t" --choice blocks -o filled calib
+like 'down of both blocks is repaired' '^prune cut: down repaired in 2 blocks' err
+ok 'repair brings the model without a block nearer to the whole' \
+    less "$(kl filled)" "$(kl less)"
+ok 'two threads and one make the same model' \
+    prune cut -q -m "$t" --choice blocks -o filled1 -j 1 calib
+same 'the bits do not depend on threads' filled/model.safetensors \
+    filled1/model.safetensors
+choice after '1 all all' '2 all all'
+ok 'a dropped first block is made up for' prune cut -m "$t" --choice after -o tail calib
+choice before '0 all all' '1 all all'
+ok 'a dropped last block is made up for' prune cut -m "$t" --choice before -o head calib
+like 'only the block before it is repaired' '^prune cut: down repaired in 1 blocks' err
+
 # --- by a profile ---
 ok 'a profile with Hessians is made' \
     prune profile -q -m "$t" -o P --hessian calib
 ok 'prune cut takes --profile' \
     prune cut -v -m "$t" --choice mixed -o by -q --profile P
 ok 'repair by a profile brings the model nearer' less "$(kl by)" "$(kl raw)"
-# the first layer repaired reads the same either way, but for rounding: a
+# a layer after whole blocks reads the same either way, but for rounding: a
 # profile's Hessians are in fp32
-choice first '0 all 0-6,9,12-20' '1 all all' '2 all all'
+choice first '0 all all' '1 all all' '2 all 0-6,9,12-20'
 ok 'prune cut repairs one block by the input' \
     prune cut -q -m "$t" --choice first -o first1 calib
 ok 'prune cut repairs one block by the profile' \
     prune cut -q -m "$t" --choice first -o first2 \
     --profile P
-ok 'the first block is repaired alike by input and profile' \
+ok 'a block after whole ones is repaired alike by input and profile' \
     less "$(kl first2 first1)" 1e-9
-ok 'repair of the first block changes the model' less 1e-5 "$(kl first1)"
+ok 'repair of one block changes the model' less 1e-5 "$(kl first1)"
 ok 'a profile without Hessians is made' prune profile -q -m "$t" -o N calib
 status 2 'a profile without Hessians is refused' \
     prune cut -m "$t" --choice mixed -o not --profile N
@@ -141,7 +157,7 @@ done
 # A Hessian with -1e30 on the diagonal, at channel 7, which goes.
 header=$(od -A n -t u8 -N 8 P/hessian.safetensors | tr -d ' ')
 at=$(head -c $((8 + header)) P/hessian.safetensors | tail -c "$header" |
-    sed 's/.*"0\.down":{[^}]*"data_offsets":\[\([0-9]*\),.*/\1/')
+    sed 's/.*"2\.down":{[^}]*"data_offsets":\[\([0-9]*\),.*/\1/')
 at=$((8 + header + at + 7 * 25 * 4))
 cp -r P odd
 { head -c $at P/hessian.safetensors && printf '\312\362\111\361' &&
@@ -153,7 +169,7 @@ status 4 'a Hessian that is not positive definite is refused' \
     prune cut -m "$t" \
     --choice first -o not --profile odd
 like 'the refusal names the layer of that Hessian' \
-    'block 0, down: .*not positive definite' err
+    'block 2, down: .*not positive definite' err
 status 2 'an input beside a profile is refused' \
     prune cut -m "$t" --choice mixed -o not \
     --profile P calib

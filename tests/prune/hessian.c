@@ -33,11 +33,15 @@ at(struct hess_sum h, size_t i)
     return h.d != NULL ? h.d[i] : (double)h.f[i];
 }
 
+enum { IN_FP32, IN_DOUBLE, QUICKLY, KINDS };
+
 static struct hess_sum
-new_sum(size_t n, int wide)
+new_sum(size_t n, int kind)
 {
-    return wide ? (struct hess_sum){ .d = xcalloc(n * n, sizeof(double)) }
-                : (struct hess_sum){ .f = xcalloc(n * n, sizeof(float)) };
+    return kind != IN_FP32
+        ? (struct hess_sum){ .d = xcalloc(n * n, sizeof(double)),
+              .quick = kind == QUICKLY }
+        : (struct hess_sum){ .f = xcalloc(n * n, sizeof(float)) };
 }
 
 static void
@@ -69,9 +73,11 @@ off(struct hess_sum h, const float *x, size_t t, size_t n, size_t ld,
 }
 
 static void
-test_add(size_t t, size_t n, size_t ld, int wide)
+test_add(size_t t, size_t n, size_t ld, int kind)
 {
-    const char *type = wide ? "double" : "fp32";
+    const char *type = kind == IN_FP32 ? "fp32"
+        : kind == QUICKLY              ? "quickly"
+                                       : "double";
     float *x = make(t, n, ld);
     struct hess_sum h[3];
     size_t lower = 0, differ = 0;
@@ -79,13 +85,13 @@ test_add(size_t t, size_t n, size_t ld, int wide)
     for (size_t i = 0; i < 3; i++) {
         struct pool *pool = pool_new(i + 1, NULL);
 
-        h[i] = new_sum(n, wide);
+        h[i] = new_sum(n, kind);
         hess_add(pool, h[i], n, x, t / 2, ld);
         hess_add(pool, h[i], n, x + t / 2 * ld, t - t / 2, ld);
         hess_finish(pool, h[i], n);
         pool_free(pool);
     }
-    ok(off(h[0], x, t, n, ld, NULL) <= (wide ? 1e-13 : 1e-6),
+    ok(off(h[0], x, t, n, ld, NULL) <= (kind == IN_DOUBLE ? 1e-13 : 1e-6),
         "%s: %zu rows of %zu add up to X^T X", type, t, n);
     for (size_t i = 0; i < n * n; i++) {
         differ += at(h[0], i) != at(h[1], i) || at(h[0], i) != at(h[2], i);
@@ -97,6 +103,43 @@ test_add(size_t t, size_t n, size_t ld, int wide)
     for (size_t i = 0; i < 3; i++)
         free_sum(h[i]);
     free(x);
+}
+
+/* c += y^T x, of y [t,m] and x [t,n], on 1 and on 3 threads. */
+static void
+test_cross(size_t t, size_t m, size_t n, size_t ld)
+{
+    float *y = make(t, m, m), *x = make(t, n, ld);
+    double *c[2], most = 0.0;
+
+    for (int k = 0; k < 2; k++) {
+        struct pool *pool = pool_new(k == 0 ? 1 : 3, NULL);
+
+        c[k] = xcalloc(m * n, sizeof **c);
+        c[k][m * n - 1] = 0.25;
+        hess_cross(pool, c[k], m, y, n, x, ld, t);
+        pool_free(pool);
+    }
+    for (size_t i = 0; i < m * n; i++) {
+        double want = i == m * n - 1 ? 0.25 : 0.0, size = fabs(want);
+
+        for (size_t k = 0; k < t; k++) {
+            const double p = (double)y[k * m + i / n] * x[k * ld + i % n];
+
+            want += p;
+            size += fabs(p);
+        }
+        most = farther(most, fabs(c[0][i] - want) / (size + 1e-30));
+    }
+    ok(most <= 1e-6, "%zu rows of %zu and %zu add up to Y^T X (off by %.1e)", t,
+        m, n, most);
+    ok(memcmp(c[0], c[1], m * n * sizeof **c) == 0,
+        "Y^T X of %zu rows of %zu and %zu has the same bits on 1, 3 threads", t,
+        m, n);
+    free(c[0]);
+    free(c[1]);
+    free(x);
+    free(y);
 }
 
 /* Rows of padding are left out or zero: T tokens in rows of Tp. */
@@ -157,13 +200,16 @@ main(void)
         printf("Bail out! no kernels\n");
         return 1;
     }
-    for (int wide = 0; wide < 2; wide++) {
-        test_add(3, 1, 1, wide);
-        test_add(2, 5, 9, wide);
-        test_add(900, 67, 80, wide);
-        test_add(1700, 97, 97, wide);
-        test_add(40, 500, 512, wide);
+    for (int kind = 0; kind < KINDS; kind++) {
+        test_add(3, 1, 1, kind);
+        test_add(2, 5, 9, kind);
+        test_add(900, 67, 80, kind);
+        test_add(1700, 97, 97, kind);
+        test_add(40, 500, 512, kind);
     }
+    test_cross(3, 1, 2, 2);
+    test_cross(700, 50, 430, 433);
+    test_cross(5, 400, 20, 20);
     test_tap(128, 128, "no padding", none);
     test_tap(130, 192, "rows past T", none);
     test_tap(130, 192, "padding behind", tail);

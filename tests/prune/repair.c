@@ -23,15 +23,15 @@ count_warning(const char *msg)
 }
 
 static void
-against_oracle(double damp, const char *name)
+against_oracle(const struct repair_aim *aim, double damp, const char *name)
 {
     char error[40];
     struct repaired r;
     struct err e;
 
     snprintf(error, sizeof error, "%s.error", name);
-    ok(layer_repair(w, N, n, keep, k, h, damp, pool, "golden", out, &r, &e) ==
-                0 &&
+    ok(layer_repair(w, N, n, keep, k, h, aim, damp, pool, "golden", out, &r,
+           &e) == 0 &&
             golden_off(out, golden_get(&g, name)) <= 2e-5,
         "damping %s repairs as the oracle does, off by %.2g", name,
         golden_off(out, golden_get(&g, name)));
@@ -52,8 +52,8 @@ threads(void)
     struct repaired r;
     struct err e;
 
-    ok(layer_repair(w, N, n, keep, k, h, 0.3, one, "golden", again, &r, &e) ==
-                0 &&
+    ok(layer_repair(w, N, n, keep, k, h, NULL, 0.3, one, "golden", again, &r,
+           &e) == 0 &&
             memcmp(again, out, N * k * sizeof *out) == 0,
         "one thread gives the same bits");
     pool_free(one);
@@ -70,23 +70,24 @@ singular(void)
 
     for (size_t i = 0; i < n * n; i++)
         bad[i] = i / n == i % n ? 1.0 : -1.0;
-    ok(layer_repair(w, N, n, keep, k, bad, 1e-3, pool, "block 3, o", out, &r,
-           &e) < 0 &&
+    ok(layer_repair(w, N, n, keep, k, bad, NULL, 1e-3, pool, "block 3, o", out,
+           &r, &e) < 0 &&
             e.code == EX_NUM && warned == 3 &&
             strstr(e.msg, "block 3, o: ") == e.msg,
         "an indefinite Hessian is refused: %s", e.msg);
     warned = 0;
-    ok(layer_repair(w, N, n, keep, k, bad, 10.0, pool, "block 3, o", out, &r,
-           &e) == 0 &&
+    ok(layer_repair(w, N, n, keep, k, bad, NULL, 10.0, pool, "block 3, o", out,
+           &r, &e) == 0 &&
             warned == 1 && r.damp == 100.0,
         "damping grows with a warning, to %g", r.damp);
     bad[5 * n] = NAN;
-    ok(layer_repair(w, N, n, keep, k, bad, 1e-3, pool, "block 3, o", out, &r,
-           &e) < 0 &&
+    ok(layer_repair(w, N, n, keep, k, bad, NULL, 1e-3, pool, "block 3, o", out,
+           &r, &e) < 0 &&
             e.code == EX_NUM,
         "a Hessian with NaN is refused: %s", e.msg);
     memset(bad, 0, n * n * sizeof *bad);
-    ok(layer_repair(w, N, n, keep, k, bad, 1e-3, pool, "o", out, &r, &e) == 0 &&
+    ok(layer_repair(w, N, n, keep, k, bad, NULL, 1e-3, pool, "o", out, &r,
+           &e) == 0 &&
             out[3] == w[keep[3]] && r.whole == 0.0,
         "a layer of dead inputs stays as it was");
     free(bad);
@@ -96,6 +97,7 @@ int
 main(void)
 {
     const struct st_tensor *list;
+    struct repair_aim aim;
     struct err e;
 
     if (kern_init() != NULL || (pool = pool_new(2, &e)) == NULL)
@@ -114,9 +116,13 @@ main(void)
     w = golden_floats(&g, "w");
     h = golden_doubles(&g, "h");
     out = xcalloc(N * n, sizeof *out);
-    against_oracle(0.01, "0.01");
-    against_oracle(0.3, "0.3");
+    against_oracle(NULL, 0.01, "0.01");
+    against_oracle(NULL, 0.3, "0.3");
     threads();
+    aim.cross = golden_doubles(&g, "cross");
+    aim.energy = golden_at(golden_get(&g, "aim.0.01.error"), 2);
+    against_oracle(&aim, 0.01, "aim.0.01");
+    against_oracle(&aim, 0.3, "aim.0.3");
     singular();
     free(w);
     free(h);

@@ -13,7 +13,7 @@ printf '# retort choice 1\nblock\tgroups\tchannels\n' >choice
 for i in 0 1 2 4 5; do printf '%s\tall\tall\n' $i; done >>choice
 
 run_vocab() { $exec prune vocab -q -m big -o "$1" docs; }
-run_cut() { $exec prune cut -q -m big -o "$1" --choice choice; }
+run_cut() { $exec prune cut -q -m big -o "$1" --choice choice --no-repair; }
 run_prune() { $exec prune -q -m big -o "$1" --blocks 5 --calib-rows 4 b; }
 run_profile() { $exec prune profile -q -m big -o "$1" --hessian b; }
 exec=
