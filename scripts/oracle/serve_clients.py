@@ -6,6 +6,7 @@ usage: serve_clients.py openai URL MODEL
        serve_clients.py lmeval SAMPLES ITEMS SCORES
        serve_clients.py prompts SAMPLES > PROMPTS
        serve_clients.py texts SAMPLES TEXTS
+       serve_clients.py euroeval RECORDED FOLDER
        serve_clients.py record URL FILE
 
 openai: OpenAI's own client (made with openai 3.57.0).
@@ -18,8 +19,10 @@ prompts: the conversations of samples that lm-eval's local-chat-completions
   logged, as lines for generate run --prompts.
 texts: compare these samples with what generate run wrote: the same texts, and
   the scores of GSM8K's two filters computed anew from them.
-record: pass requests on to URL, and append each, as a line with path and body,
-  to FILE; prints the address to send them to (tests/golden/serve).
+euroeval: compute the scores that EuroEval (made with 16.11) wrote in FOLDER
+  anew from what `record` recorded; the same to the last digits.
+record: pass requests on to URL, and append each, as a line with path, body and
+  answer, to FILE; prints the address to send them to (tests/golden/serve).
 Prints a line for each check; exit status 1: one failed.
 """
 import sys
@@ -276,18 +279,129 @@ def run_texts(samples, texts):
           f"{len(rows)} right")
 
 
+def distance(text, label):
+    """EuroEval's: a letter more in the text costs 1, another change 1000."""
+    row = [1000 * j for j in range(len(label) + 1)]
+    for a in text:
+        last, row[0] = row[0], row[0] + 1
+        for j, b in enumerate(label, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1000,
+                                       last + 1000 * (a != b))
+    return row[-1]
+
+
+def euroeval_label(choice, labels, by_logp):
+    """The label of an answer: by its most probable tokens (None: they do not
+    say), or by its text, which may be cut off."""
+    import json
+    import re
+    text = choice["message"]["content"].strip()
+    try:
+        text, whole = json.loads(text)["label"], True
+    except ValueError:
+        whole = False
+    if not by_logp:
+        return min(labels, key=lambda label: distance(text.lower(), label))
+    for place in choice["logprobs"]["content"]:
+        top = [t["token"] for t in place["top_logprobs"]]
+        if whole and "label".startswith(top[0].strip(' {}\n\r":')):
+            continue
+        for token in top:
+            token = token.lower().strip()
+            fits = [label for label in labels if label.startswith(token)]
+            if fits and re.search("[a-zæøåüöä0-9]", token):
+                return fits[0] if len(fits) == 1 else None
+    return None
+
+
+def euroeval_labels(choices, labels):
+    """Labels of a batch: by tokens if these say all labels, else by texts."""
+    said = [euroeval_label(c, labels, True) for c in choices]
+    return said if None not in said else [
+        euroeval_label(c, labels, False) for c in choices]
+
+
+def mcc_and_f1(said, true, labels):
+    """Matthews' correlation and the mean F1 of several labels."""
+    import math
+    hits = [sum(s == t == x for s, t in zip(said, true)) for x in labels]
+    p, t = ([v.count(x) for x in labels] for v in (said, true))
+    n = len(true)
+    spread = math.sqrt((n * n - sum(x * x for x in p)) *
+                       (n * n - sum(x * x for x in t)))
+    mcc = (n * sum(hits) - sum(a * b for a, b in zip(p, t))) / (spread or 1)
+    f1 = [2 * h / (a + b) for h, a, b in zip(hits, p, t) if a + b]
+    return mcc, sum(f1) / len(f1)
+
+
+def run_euroeval(recorded, folder):
+    """For each score EuroEval draws examples and texts, and asks for the
+    label of each text once.  Texts that were drawn again are another batch."""
+    import csv
+    import json
+    import numpy
+    labels = ["positive", "neutral", "negative"]
+    with open(folder + "/euroeval_benchmark_results.jsonl") as f:
+        want = json.load(f)["results"]["raw"]
+    rng = numpy.random.default_rng(4242)
+    for split in ("train", "val", "test"):
+        rows = list(csv.DictReader(open(f"{folder}/{split}.csv")))
+        drawn = rng.integers(0, len(rows), (len(want), len(rows))).tolist()
+    lines = [json.loads(line) for line in open(recorded)]
+    check(all("choices" in r["answer"] for r in lines),
+          f"serve answers EuroEval's {len(lines)} requests")
+    asked = {}
+    for r in lines:
+        *examples, last = r["body"]["messages"]
+        if examples:
+            text = last["content"].split("\n")[0].removeprefix("Document: ")
+            asked.setdefault(json.dumps(examples), {})[text] = \
+                r["answer"]["choices"][0]
+    worst = right = 0
+    for score, ids, answers in zip(want, drawn, asked.values()):
+        again = list(ids)
+        for i in set(ids):
+            again.remove(i)
+        said, true = [], []
+        for batch in (set(ids), again):
+            said += euroeval_labels(
+                [answers[rows[i]["text"]] for i in batch], labels)
+            true += [rows[i]["label"] for i in batch]
+        mcc, f1 = mcc_and_f1(said, true, labels)
+        worst = max(worst, abs(mcc - score["mcc"]),
+                    abs(f1 - score["macro_f1"]))
+        right += sum(s == t for s, t in zip(said, true))
+    mean = [100 * sum(x[k] for x in want) / len(want)
+            for k in ("mcc", "macro_f1")]
+    check(len(asked) == len(want) > 0 and worst < 1e-12,
+          f"EuroEval's MCC {mean[0]:.2f} and F1 {mean[1]:.2f} follow from "
+          f"the answers, {right} of {len(want) * len(rows)} labels right")
+
+
 def run_record(url, file):
     import http.server
     import json
+    import threading
+    import urllib.error
     import urllib.request
+    lock = threading.Lock()
 
     class Proxy(http.server.BaseHTTPRequestHandler):
         def pass_on(self, body):
             asked = urllib.request.Request(
                 url + self.path, body, {"Content-Type": "application/json"})
-            with urllib.request.urlopen(asked) as r:
+            try:
+                r = urllib.request.urlopen(asked)
+            except urllib.error.HTTPError as refused:
+                r = refused
+            with r:
                 answer = r.read()
-            self.send_response(200)
+            if body:
+                line = {"path": self.path, "body": json.loads(body),
+                        "answer": json.loads(answer)}
+                with lock, open(file, "a") as out:
+                    print(json.dumps(line), file=out)
+            self.send_response(r.status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
@@ -297,20 +411,21 @@ def run_record(url, file):
             self.pass_on(None)
 
         def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            with open(file, "a") as out:
-                print(json.dumps({"path": self.path,
-                                  "body": json.loads(body)}), file=out)
-            self.pass_on(body)
+            self.pass_on(
+                self.rfile.read(int(self.headers["Content-Length"])))
 
-    server = http.server.HTTPServer(("127.0.0.1", 0), Proxy)
+        def log_request(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
 
 
 if __name__ == "__main__":
     runs = {"openai": run_openai, "lmeval": run_lmeval,
-            "prompts": run_prompts, "texts": run_texts, "record": run_record}
+            "prompts": run_prompts, "texts": run_texts,
+            "euroeval": run_euroeval, "record": run_record}
     a = sys.argv[2:]
     if sys.argv[1] == "vllm":
         run_vllm(*a[:3], int(a[3]), int(a[4]))
