@@ -1,7 +1,7 @@
-/* serve: requests as lm-eval 0.4.13 sends them (tests/golden/serve) */
+/* serve: requests as lm-eval 0.4.13 and EuroEval 16.11 send them
+ * (tests/golden/serve) */
 #include "client.h"
 
-static const char requests[] = "tests/golden/serve/lm-eval.jsonl";
 static const char model[] = "tests/golden/gguf/chat.gguf";
 static int port;
 static size_t chats, scored, cut;
@@ -27,16 +27,19 @@ written_alike(const json_t *body, const json_t *answer)
 {
     char *line = json_dumps(body, 0), command[300];
     FILE *f = fopen("asked.jsonl", "w");
+    const json_t *schema = member(body, "response_format.json_schema.schema");
     json_t *j;
     int same;
 
     fprintf(f, "%s\n", line);
     fclose(f);
     free(line);
+    if (schema != NULL)
+        json_dump_file(schema, "schema.json", 0);
     snprintf(command, sizeof command,
         "\"${BUILD:-build}/bin/generate\" run -q -m %s --prompts asked.jsonl "
-        ">text",
-        model);
+        "%s >text",
+        model, schema != NULL ? "--schema schema.json" : "");
     if (system(command) != 0 || (f = fopen("text", "r")) == NULL)
         return 0;
     j = json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL);
@@ -136,27 +139,38 @@ test_request(const json_t *line)
     answer_release(&a);
 }
 
-int
-main(void)
+static void
+test_file(FILE *f)
 {
-    const char *const args[] = { "-m", model, "--name", "M", NULL };
-    FILE *f = fopen(requests, "r");
-    struct server s;
     json_t *line;
 
-    tap_scratch();
-    if (f == NULL) {
-        printf("Bail out! %s is missing\n", requests);
-        return 1;
-    }
-    server_start(&s, args);
-    port = s.port;
     while ((line = json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
         test_request(line);
         json_decref(line);
     }
     fclose(f);
-    ok(chats == 3 && scored == 3 && cut == 2, "all requests were sent");
+}
+
+int
+main(void)
+{
+    const char *const args[] = { "-m", model, "--name", "M", NULL };
+    FILE *lm_eval = fopen("tests/golden/serve/lm-eval.jsonl", "r");
+    FILE *euroeval = fopen("tests/golden/serve/euroeval.jsonl", "r");
+    struct server s;
+
+    tap_scratch();
+    if (lm_eval == NULL || euroeval == NULL) {
+        printf("Bail out! tests/golden/serve lacks a file\n");
+        return 1;
+    }
+    server_start(&s, args);
+    port = s.port;
+    test_file(lm_eval);
+    ok(chats == 3 && scored == 3 && cut == 2,
+        "all requests of lm-eval were sent");
+    test_file(euroeval);
+    ok(chats == 6, "all requests of EuroEval were sent");
     ok(server_end(&s, SIGTERM) == 0, "the server ends with status 0");
     return done_testing();
 }
