@@ -18,8 +18,8 @@ engine_memory(const struct gen_engine *g, const struct model *m,
 
     note("%zu text%s at a time, of %zu tokens at most: %.1f MB of keys and "
          "values, %.1f MB in all",
-        l->texts, l->texts == 1 ? "" : "s", l->longest, (double)gen_cache_bytes(g) * 1e-6,
-        (double)all * 1e-6);
+        l->texts, l->texts == 1 ? "" : "s", l->longest,
+        (double)gen_cache_bytes(g) * 1e-6, (double)all * 1e-6);
     if (plan_fits(all, less, &e) < 0)
         die_err(&e);
     return all;

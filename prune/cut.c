@@ -12,6 +12,7 @@
 #include "cli/setup.h"
 #include "train/plan.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static struct {
@@ -19,7 +20,7 @@ static struct {
     double damp;
     size_t rows, threads;
     int plain, type, compute;
-} a = { .damp = REPAIR_DAMP, .rows = REPAIR_ROWS };
+} a = { .damp = NAN, .rows = REPAIR_ROWS };
 
 static const struct opt options[] = { OPT_MODEL(&a.model, "the model to cut"),
     OPT_STR(0, "choice", &a.choice, "file", "choice of the parts to keep"),

@@ -116,7 +116,7 @@ main(int argc, char **argv)
     struct session x;
     struct model small;
     struct arena mem = { 0 };
-    struct repair r = { .m = &x.m, .small = &small, .damp = REPAIR_DAMP };
+    struct repair r = { .m = &x.m, .small = &small, .damp = NAN };
     const char *tokenizer;
     struct err e;
 

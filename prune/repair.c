@@ -437,6 +437,8 @@ repair_by(struct repair *r, const struct profile *p, size_t i,
 void
 repair_profile(struct repair *r, const struct profile *p)
 {
+    if (isnan(r->damp))
+        r->damp = REPAIR_DAMP;
     progress_begin("repairing", (double)r->c->n, "blocks");
     for (size_t i = 0; i < r->c->n; i++) {
         const struct choice_block *b = &r->c->b[i];
@@ -537,6 +539,9 @@ repair_calib(struct repair *r, const struct calib *c)
     const size_t L = r->m->c.L, n = r->c->n, stream = c->R * c->T * r->m->c.d;
     struct pass w = { .r = r, .work = *r->m };
 
+    if (isnan(r->damp))
+        r->damp =
+            REPAIR_DAMP * fmax(1.0, REPAIR_TOKENS / fmax(1.0, (double)c->ntok));
     w.aimed = aims(r->m);
     w.work.block = xcalloc(L, sizeof *w.work.block);
     memcpy(w.work.block, r->m->block, L * sizeof *w.work.block);

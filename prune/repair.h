@@ -55,8 +55,10 @@ int layer_repair(const float *w, size_t N, size_t n, const size_t *keep,
     struct pool *pool, const char *name, float *out, struct repaired *r,
     struct err *e);
 
+/* Damping on REPAIR_TOKENS tokens or more, and of a profile; on fewer it is in
+ * proportion more, as weights that few tokens decide should change less. */
 #define REPAIR_DAMP 0.1
-enum { REPAIR_ROWS = 64 };
+enum { REPAIR_ROWS = 64, REPAIR_TOKENS = 1 << 15 };
 /* The repair of a model that model_cut has made.  The caller sets the first
  * five fields, and zeros in the others, and calls repair_release when it no
  * longer needs the cut model. */
@@ -65,7 +67,7 @@ struct repair {
     struct model *small;    /* the cut model */
     const struct choice *c; /* the choice that cut it */
     struct pool *pool;
-    double damp;
+    double damp;             /* NAN: as REPAIR_DAMP says */
     struct repaired o, down; /* sums over layers; each layer's numbers are
                               * divided by its own `whole` first */
     float **made; /* [nmade] weights of down in blocks that keep all channels */

@@ -76,9 +76,9 @@ dact_task(void *ctx, size_t task, size_t worker)
     const struct weight down = expert_weight(j, W_EXPERT_DOWN, p.e, x->d);
 
     if (p.m > 0)
-        weight_product_back(&down, 0, x->d, p.n0, p.n, p.m,
-            x->ds + p.p0 * x->d, x->d, GEMM_SET, j->u->f->wide[worker],
-            x->dact + p.p0 * x->I + p.n0, x->I);
+        weight_product_back(&down, 0, x->d, p.n0, p.n, p.m, x->ds + p.p0 * x->d,
+            x->d, GEMM_SET, j->u->f->wide[worker], x->dact + p.p0 * x->I + p.n0,
+            x->I);
 }
 
 /* dy [d] . the bias of expert e */
@@ -118,8 +118,8 @@ unit_task(void *ctx, size_t task, size_t worker)
         expert_unit(x, act, gate, up, x->I);
         x->dw[s] = (float)kern.dot(dact, act, x->I);
         if (bias->rows > 0)
-            x->dw[s] += bias_dot(bias, x->id[s], x->ds + x->pair[s] * x->d,
-                x->d);
+            x->dw[s] +=
+                bias_dot(bias, x->id[s], x->ds + x->pair[s] * x->d, x->d);
         x->by[x->pair[s]] = x->w[s];
         kern.scale(dact, x->w[s], x->I);
         kern.scale(act, x->w[s], x->I);
