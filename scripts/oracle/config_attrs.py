@@ -127,7 +127,7 @@ def mask(types):
     out = " | ".join(name(t) for t in types)
     if len(types) > len(TYPES) // 2:
         rest = [name(t) for t in TYPES if t not in types]
-        out = "~(unsigned)(%s)" % " | ".join(rest) if rest else "0"
+        out = "~(%s)" % " | ".join(rest) if rest else "0"
     return out
 
 
@@ -199,7 +199,7 @@ def main():
 /* clang-format off */
 static const struct config_attr {
     const char *name;
-    unsigned families;
+    uint64_t families;
     const char *value;
 } config_attrs[] = {""" % transformers.__version__)
     for (k, v), t in sorted(rows.items()):
@@ -209,7 +209,7 @@ static const struct config_attr {
 /* Other names of the same keys.  wins: the value of this one is taken. */
 static const struct config_alias {
     const char *name, *is;
-    unsigned families;
+    uint64_t families;
     int wins;
 } config_aliases[] = {""")
     for (old, new), t in sorted(aliases.items()):

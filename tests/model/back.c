@@ -82,7 +82,7 @@ sayable(const struct config *c)
 {
     static const char *const llamas[] = { "llama", "mistral", "ministral",
         "mixtral", "granite", "apertus", NULL };
-    const unsigned bit = family_of(c)->bit;
+    const uint64_t bit = family_of(c)->bit;
     const int deepseek = c->mla.kv_rank > 0;
     int windows = 0, dense = 0, i = 0;
 

@@ -10,21 +10,21 @@
 /* clang-format off */
 static const struct config_attr {
     const char *name;
-    unsigned families;
+    uint64_t families;
     const char *value;
 } config_attrs[] = {
     { "_commit_hash", 0, "null" },
     { "activation_function", FAMILY_GPT2, "\"gelu_new\"" },
     { "add_cross_attention", 0, "false" },
     { "architectures", 0, "null" },
-    { "attention_bias", ~(unsigned)(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3
-        | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL |
-        FAMILY_MIXTRAL | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 |
-        FAMILY_GPT_NEOX | FAMILY_GPT2), "false" },
+    { "attention_bias", ~(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3 |
+        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
+        | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 | FAMILY_GPT_NEOX |
+        FAMILY_GPT2), "false" },
     { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX,
         "true" },
-    { "attention_dropout", ~(unsigned)(FAMILY_SEED_OSS | FAMILY_LFM2 |
-        FAMILY_GPT2), "0.0" },
+    { "attention_dropout", ~(FAMILY_SEED_OSS | FAMILY_LFM2 | FAMILY_GPT2), "0.0"
+        },
     { "attention_dropout", FAMILY_SEED_OSS, "0.1" },
     { "attention_multiplier", FAMILY_GRANITE, "1.0" },
     { "attention_out_bias", FAMILY_SEED_OSS, "false" },
@@ -81,14 +81,13 @@ static const struct config_attr {
     { "head_dim", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_QWEN3_5,
         "256" },
     { "head_dim", FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3, "64" },
-    { "head_dim", ~(unsigned)(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_GEMMA | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 |
-        FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2), "null" },
+    { "head_dim", ~(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA
+        | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 | FAMILY_GPT_OSS
+        | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2), "null" },
     { "hidden_act", FAMILY_GPT_NEOX, "\"gelu\"" },
     { "hidden_act", FAMILY_GEMMA, "\"gelu_pytorch_tanh\"" },
-    { "hidden_act", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX | FAMILY_GPT2),
-        "\"silu\"" },
+    { "hidden_act", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_LFM2
+        | FAMILY_APERTUS | FAMILY_GPT_NEOX | FAMILY_GPT2), "\"silu\"" },
     { "hidden_act", FAMILY_APERTUS, "\"xielu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
         "\"gelu_pytorch_tanh\"" },
@@ -187,10 +186,10 @@ static const struct config_attr {
     { "num_attention_heads", FAMILY_DEEPSEEK_V3, "128" },
     { "num_attention_heads", FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE |
         FAMILY_OLMOE | FAMILY_QWEN3_5, "16" },
-    { "num_attention_heads", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE |
-        FAMILY_OLMOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 |
-        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX | FAMILY_GPT2), "32" },
+    { "num_attention_heads", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE | FAMILY_OLMOE |
+        FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE |
+        FAMILY_COHERE2 | FAMILY_GPT_NEOX | FAMILY_GPT2), "32" },
     { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2 |
         FAMILY_GPT_NEOX, "64" },
     { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
@@ -233,7 +232,7 @@ static const struct config_attr {
     { "num_local_experts", FAMILY_MIXTRAL, "8" },
     { "num_mtp_layers", FAMILY_DEEPSEEK_V3, "1" },
     { "original_max_position_embeddings", FAMILY_PHI3, "4096" },
-    { "original_max_position_embeddings", ~(unsigned)(FAMILY_PHI3), "null" },
+    { "original_max_position_embeddings", ~(FAMILY_PHI3), "null" },
     { "output_attentions", 0, "false" },
     { "output_hidden_states", 0, "false" },
     { "output_router_logits", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
@@ -247,14 +246,13 @@ static const struct config_attr {
     { "pad_token_id", FAMILY_SMOLLM3, "128004" },
     { "pad_token_id", FAMILY_APERTUS, "3" },
     { "pad_token_id", FAMILY_PHI3, "32000" },
-    { "pad_token_id", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+    { "pad_token_id", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE | FAMILY_COHERE |
         FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS), "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
-    { "partial_rotary_factor", ~(unsigned)(FAMILY_PHI3 | FAMILY_QWEN3_5), "null"
-        },
+    { "partial_rotary_factor", ~(FAMILY_PHI3 | FAMILY_QWEN3_5), "null" },
     { "per_layer_config", 0, "null" },
     { "pretraining_tp", FAMILY_LLAMA | FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V2 |
         FAMILY_DEEPSEEK_V3, "1" },
@@ -275,14 +273,14 @@ static const struct config_attr {
     { "rms_norm_eps", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
         FAMILY_APERTUS, "1e-05" },
-    { "rms_norm_eps", ~(unsigned)(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
+    { "rms_norm_eps", ~(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
         FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS |
         FAMILY_GPT_NEOX | FAMILY_GPT2), "1e-06" },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
-    { "rope_parameters", ~(unsigned)(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS |
-        FAMILY_APERTUS), "null" },
+    { "rope_parameters", ~(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS | FAMILY_APERTUS),
+        "null" },
     { "rope_parameters", FAMILY_APERTUS,
         "{\"rope_type\": \"llama3\", \"rope_theta\": 12000000.0, "
         "\"factor\": 8.0, \"original_max_position_embeddings\": 8192,"
@@ -298,7 +296,7 @@ static const struct config_attr {
         "\"beta_slow\": 1.0, \"mscale_all_dim\": 1.0, \"mscale\": 1.0, "
         "\"llama_4_scaling_beta\": 0.1, \"rope_type\": \"yarn\"}" },
     { "rope_scaling", 0, "null" },
-    { "rope_theta", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
+    { "rope_theta", ~(FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
         FAMILY_MIXTRAL | FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_LFM2 |
         FAMILY_APERTUS), "10000.0" },
     { "rope_theta", FAMILY_GEMMA3 | FAMILY_MIXTRAL | FAMILY_LFM2, "1000000.0" },
@@ -332,9 +330,9 @@ static const struct config_attr {
     { "swiglu_alpha", FAMILY_GPT_OSS, "1.702" },
     { "swiglu_limit", FAMILY_GPT_OSS, "7.0" },
     { "tie_encoder_decoder", 0, "false" },
-    { "tie_word_embeddings", ~(unsigned)(FAMILY_GEMMA3 | FAMILY_GEMMA2 |
-        FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 |
-        FAMILY_LFM2 | FAMILY_GPT2), "false" },
+    { "tie_word_embeddings", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 |
+        FAMILY_GPT2), "false" },
     { "tie_word_embeddings", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 |
         FAMILY_GPT2, "true" },
@@ -375,7 +373,7 @@ static const struct config_attr {
 /* Other names of the same keys.  wins: the value of this one is taken. */
 static const struct config_alias {
     const char *name, *is;
-    unsigned families;
+    uint64_t families;
     int wins;
 } config_aliases[] = {
     { "block_ff_dim", "intermediate_size", FAMILY_LFM2, 1 },

@@ -186,7 +186,7 @@ static void
 yarn_numbers(struct config_file *f)
 {
     struct config *c = &f->c;
-    const unsigned bit = family_of(c)->bit;
+    const uint64_t bit = family_of(c)->bit;
     const double all = given(f->log_multiplier, 0);
 
     if (all > 0) {
