@@ -130,13 +130,17 @@ FAMILIES |= {
     # config.json and tensors as transformers 4 published them
     'gpt2-published': ('gpt2', 'GPT2', dict(
         ODD, num_attention_heads=2, max_position_embeddings=20, num_hidden_layers=1)),
+    'starcoder2': ('starcoder2', 'Starcoder2', ODD),
+    # with the window, without biases of products; the head is the embedding or not
+    'starcoder2-window': ('starcoder2', 'Starcoder2', dict(
+        ODD, sliding_window=5, use_bias=False, hidden_act='gelu', tie_word_embeddings=False)),
     'gpt_neox-published': ('gpt_neox', 'GPTNeoX', dict(
         ODD, hidden_size=24, num_attention_heads=3, num_hidden_layers=1)),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
-TRAINED = ['apertus', 'gpt_neox', 'gpt2']
+TRAINED = ['apertus', 'gpt_neox', 'gpt2', 'starcoder2']
 # what a family's configuration does not have
 LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim'],
          'gpt2': ['num_key_value_heads', 'head_dim', 'intermediate_size']}
@@ -158,6 +162,7 @@ FAMILIES |= {
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.4))),
     'gpt2-cut': ('gpt2', 'GPT2', dict(
         CUT, num_attention_heads=2, max_position_embeddings=24, n_inner=8)),
+    'starcoder2-cut': ('starcoder2', 'Starcoder2', CUT),
 }
 
 
@@ -236,9 +241,9 @@ def kept(cfg, name, shape):
                  query_key_value=3, dense=1)
     head_dim = getattr(cfg, 'head_dim', cfg.hidden_size // cfg.num_attention_heads)
     n = groups * heads[last] * head_dim if last in heads else mlp
-    if last in ('o_proj', 'down_proj', 'dense', 'dense_4h_to_h'):
+    if last in ('o_proj', 'down_proj', 'dense', 'dense_4h_to_h', 'c_proj'):
         return (whole[0], slice(n)) if len(shape) == 2 else whole
-    return (slice(n), *whole[1:]) if last.endswith(('_proj', 'query_key_value', 'dense_h_to_4h')) else whole
+    return (slice(n), *whole[1:]) if last.endswith(('_proj', 'query_key_value', 'dense_h_to_4h', 'c_fc')) else whole
 
 
 def kept_gpt2(cfg, what, shape, heads, mlp):
@@ -326,12 +331,14 @@ def write_gguf(path, cfg, m):
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
             'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2',
-            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2'}
+            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2', 'starcoder2': 'STARCODER2'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
             cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings) or (
             cfg.model_type == 'gpt_neox' and not (cfg.attention_bias and cfg.hidden_act == 'gelu')) or (
-            cfg.model_type == 'gpt2' and cfg.activation_function == 'gelu'):
+            cfg.model_type == 'gpt2' and cfg.activation_function == 'gelu') or (
+            cfg.model_type == 'starcoder2' and not (
+                cfg.use_bias and cfg.hidden_act != 'gelu' and cfg.sliding_window is None)):
         return
     arch = gguf.MODEL_ARCH[arch[cfg.model_type]]
     o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
@@ -359,6 +366,8 @@ def write_gguf(path, cfg, m):
     if cfg.model_type.startswith('cohere'):
         o.add_layer_norm_eps(cfg.layer_norm_eps)
         o.add_logit_scale(cfg.logit_scale)
+    elif cfg.model_type == 'starcoder2':
+        o.add_layer_norm_eps(cfg.norm_epsilon)
     else:
         o.add_layer_norm_rms_eps(cfg.norm_eps if cfg.model_type == 'lfm2' else cfg.rms_norm_eps)
     p = cfg.rope_parameters
@@ -509,7 +518,7 @@ def stored_name(cfg, name):
 
 def straight(cfg, name, x):
     """a tensor of a block as [out, in], with its rows in the order Q, K, V"""
-    if re.search(r'\.c_(attn|proj|fc)\.weight', name):
+    if cfg.model_type == 'gpt2' and re.search(r'\.c_(attn|proj|fc)\.weight', name):
         return x.T
     if 'query_key_value' not in name:
         return x

@@ -468,13 +468,14 @@ main(int argc, char **argv)
         "granite", "phi3", "ministral3", "mistral3", "seed_oss", "ministral",
         "ernie4_5", "granitemoehybrid", "qwen2_5_vl", "qwen3_vl", "youtu",
         "gpt_neox", "gpt_neox-serial", "gpt_neox-published", "gpt2",
-        "gpt2-untied", "gpt2-published", "lfm2", "lfm2-sees", "apertus",
-        "qwen3_5", "qwen3_5-sees", "llama-cut", "qwen2-cut", "qwen3-cut",
-        "gemma3-cut", "apertus-cut", "gpt_neox-cut", "gpt2-cut" };
+        "gpt2-untied", "gpt2-published", "starcoder2", "starcoder2-window",
+        "lfm2", "lfm2-sees", "apertus", "qwen3_5", "qwen3_5-sees", "llama-cut",
+        "qwen2-cut", "qwen3-cut", "gemma3-cut", "apertus-cut", "gpt_neox-cut",
+        "gpt2-cut", "starcoder2-cut" };
     static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3", "gemma2",
         "gemma", "cohere", "cohere2", "olmo3", "smollm3", "granite", "phi3",
         "ministral3", "seed_oss", "lfm2", "apertus", "gpt_neox", "gpt2",
-        "qwen3_5" };
+        "starcoder2", "qwen3_5" };
     struct pool *pool = pool_new(2, NULL);
 
     if (argc > 2)

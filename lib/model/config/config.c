@@ -517,7 +517,7 @@ config_gguf_fixed(struct config *c)
             config_set_rope(c, i, 0);
     }
     c->exact_gelu = f->bit == FAMILY_GPT_NEOX;
-    c->attn_bias = f->may_bias;
+    c->attn_bias = f->may_bias != 0;
     if ((f->bit & GEMMA) != 0)
         c->attn_scalar = c->L == largest ? c->d / c->H : c->D;
 }

@@ -131,7 +131,7 @@ struct config {
     double logit_factor;        /* factor of logits; 0: 1 */
     int parallel;   /* 1: blocks are parallel (run.h), also if the family says
                      * so: config_parallel */
-    int attn_bias;  /* 1: attention has biases (family.may_bias) */
+    int attn_bias;  /* 1: blocks have the biases family.may_bias */
     int exact_gelu; /* of an MLP down gelu(up x): 1: GELU by erf, 0: its
                      * approximation by tanh */
 };

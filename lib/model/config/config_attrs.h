@@ -20,7 +20,7 @@ static const struct config_attr {
     { "attention_bias", ~(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
         | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 | FAMILY_GPT_NEOX |
-        FAMILY_GPT2), "false" },
+        FAMILY_GPT2 | FAMILY_STARCODER2), "false" },
     { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX,
         "true" },
     { "attention_dropout", ~(FAMILY_SEED_OSS | FAMILY_LFM2 | FAMILY_GPT2), "0.0"
@@ -43,7 +43,7 @@ static const struct config_attr {
     { "bos_token_id", FAMILY_SMOLLM3, "128000" },
     { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "2" },
     { "bos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "5" },
-    { "bos_token_id", FAMILY_GPT2, "50256" },
+    { "bos_token_id", FAMILY_GPT2 | FAMILY_STARCODER2, "50256" },
     { "bos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3
         | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
         FAMILY_GPT_OSS, "null" },
@@ -56,6 +56,7 @@ static const struct config_attr {
     { "dtype", 0, "null" },
     { "embd_pdrop", FAMILY_PHI3, "0.0" },
     { "embd_pdrop", FAMILY_GPT2, "0.1" },
+    { "embedding_dropout", FAMILY_STARCODER2, "0.0" },
     { "embedding_multiplier", FAMILY_GRANITE, "1.0" },
     { "eos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_DEEPSEEK_V3, "1" },
@@ -66,7 +67,7 @@ static const struct config_attr {
         "2" },
     { "eos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "255001" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
-    { "eos_token_id", FAMILY_GPT2, "50256" },
+    { "eos_token_id", FAMILY_GPT2 | FAMILY_STARCODER2, "50256" },
     { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
     { "eos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS, "null" },
@@ -85,9 +86,10 @@ static const struct config_attr {
         | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 | FAMILY_GPT_OSS
         | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2), "null" },
     { "hidden_act", FAMILY_GPT_NEOX, "\"gelu\"" },
-    { "hidden_act", FAMILY_GEMMA, "\"gelu_pytorch_tanh\"" },
+    { "hidden_act", FAMILY_GEMMA | FAMILY_STARCODER2, "\"gelu_pytorch_tanh\"" },
     { "hidden_act", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_LFM2
-        | FAMILY_APERTUS | FAMILY_GPT_NEOX | FAMILY_GPT2), "\"silu\"" },
+        | FAMILY_APERTUS | FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2),
+        "\"silu\"" },
     { "hidden_act", FAMILY_APERTUS, "\"xielu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
         "\"gelu_pytorch_tanh\"" },
@@ -97,7 +99,7 @@ static const struct config_attr {
     { "hidden_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2304" },
     { "hidden_size", FAMILY_LFM2, "2560" },
     { "hidden_size", FAMILY_GPT_OSS, "2880" },
-    { "hidden_size", FAMILY_GEMMA | FAMILY_PHI3, "3072" },
+    { "hidden_size", FAMILY_GEMMA | FAMILY_PHI3 | FAMILY_STARCODER2, "3072" },
     { "hidden_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3
         | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE | FAMILY_MINISTRAL3 |
         FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
@@ -106,10 +108,12 @@ static const struct config_attr {
     { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
     { "hidden_size", FAMILY_COHERE | FAMILY_COHERE2, "8192" },
     { "id2label", 0, "null" },
-    { "initializer_range", 0, "0.02" },
+    { "initializer_range", FAMILY_STARCODER2, "0.018042" },
+    { "initializer_range", ~(FAMILY_STARCODER2), "0.02" },
     { "intermediate_size", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
         FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "11008" },
-    { "intermediate_size", FAMILY_QWEN3_5 | FAMILY_LFM2, "12288" },
+    { "intermediate_size", FAMILY_QWEN3_5 | FAMILY_LFM2 | FAMILY_STARCODER2,
+        "12288" },
     { "intermediate_size", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL
         | FAMILY_MIXTRAL | FAMILY_APERTUS, "14336" },
     { "intermediate_size", FAMILY_DEEPSEEK_V3, "18432" },
@@ -150,8 +154,8 @@ static const struct config_attr {
     { "max_position_embeddings", FAMILY_MINISTRAL3, "262144" },
     { "max_position_embeddings", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "32768" },
-    { "max_position_embeddings", FAMILY_PHI3 | FAMILY_OLMOE |
-        FAMILY_DEEPSEEK_V3, "4096" },
+    { "max_position_embeddings", FAMILY_PHI3 | FAMILY_OLMOE | FAMILY_DEEPSEEK_V3
+        | FAMILY_STARCODER2, "4096" },
     { "max_position_embeddings", FAMILY_SEED_OSS, "524288" },
     { "max_position_embeddings", FAMILY_APERTUS, "65536" },
     { "max_position_embeddings", FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_COHERE |
@@ -180,16 +184,19 @@ static const struct config_attr {
     { "no_rope_layer_interval", FAMILY_SMOLLM3, "4" },
     { "no_rope_layers", FAMILY_SMOLLM3, "null" },
     { "norm_eps", FAMILY_LFM2, "1e-05" },
+    { "norm_epsilon", FAMILY_STARCODER2, "1e-05" },
     { "norm_topk_prob", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
         FAMILY_DEEPSEEK_V2, "false" },
     { "norm_topk_prob", FAMILY_DEEPSEEK_V3, "true" },
     { "num_attention_heads", FAMILY_DEEPSEEK_V3, "128" },
     { "num_attention_heads", FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE |
         FAMILY_OLMOE | FAMILY_QWEN3_5, "16" },
-    { "num_attention_heads", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
-        FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE | FAMILY_OLMOE |
-        FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE |
-        FAMILY_COHERE2 | FAMILY_GPT_NEOX | FAMILY_GPT2), "32" },
+    { "num_attention_heads", FAMILY_STARCODER2, "24" },
+    { "num_attention_heads", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
+        FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE |
+        FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
+        FAMILY_QWEN3_MOE | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS,
+        "32" },
     { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2 |
         FAMILY_GPT_NEOX, "64" },
     { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
@@ -206,6 +213,7 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "24" },
     { "num_hidden_layers", FAMILY_GEMMA3 | FAMILY_GEMMA2, "26" },
     { "num_hidden_layers", FAMILY_GEMMA, "28" },
+    { "num_hidden_layers", FAMILY_STARCODER2, "30" },
     { "num_hidden_layers", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
         FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE |
         FAMILY_PHI3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
@@ -218,6 +226,7 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_SEED_OSS, "64" },
     { "num_key_value_heads", FAMILY_DEEPSEEK_V3, "128" },
     { "num_key_value_heads", FAMILY_GEMMA | FAMILY_QWEN2_MOE, "16" },
+    { "num_key_value_heads", FAMILY_STARCODER2, "2" },
     { "num_key_value_heads", FAMILY_QWEN2 | FAMILY_QWEN3, "32" },
     { "num_key_value_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3 |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "4" },
@@ -267,6 +276,7 @@ static const struct config_attr {
     { "reorder_and_upcast_attn", FAMILY_GPT2, "false" },
     { "resid_pdrop", FAMILY_PHI3, "0.0" },
     { "resid_pdrop", FAMILY_GPT2, "0.1" },
+    { "residual_dropout", FAMILY_STARCODER2, "0.0" },
     { "residual_dropout", FAMILY_SEED_OSS, "0.1" },
     { "residual_multiplier", FAMILY_GRANITE, "1.0" },
     { "return_dict", 0, "true" },
@@ -276,7 +286,7 @@ static const struct config_attr {
     { "rms_norm_eps", ~(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
         FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS |
-        FAMILY_GPT_NEOX | FAMILY_GPT2), "1e-06" },
+        FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2), "1e-06" },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
     { "rope_parameters", ~(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS | FAMILY_APERTUS),
@@ -319,7 +329,7 @@ static const struct config_attr {
         FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_MINISTRAL |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_COHERE2, "4096" },
     { "sliding_window", FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_MINISTRAL3 |
-        FAMILY_MIXTRAL | FAMILY_OLMOE, "null" },
+        FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_STARCODER2, "null" },
     { "sliding_window_pattern", FAMILY_COHERE2, "4" },
     { "sliding_window_pattern", FAMILY_GEMMA3, "6" },
     { "summary_activation", FAMILY_GPT2, "null" },
@@ -332,15 +342,16 @@ static const struct config_attr {
     { "tie_encoder_decoder", 0, "false" },
     { "tie_word_embeddings", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 |
-        FAMILY_GPT2), "false" },
+        FAMILY_GPT2 | FAMILY_STARCODER2), "false" },
     { "tie_word_embeddings", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_SMOLLM3 | FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 |
-        FAMILY_GPT2, "true" },
+        FAMILY_GPT2 | FAMILY_STARCODER2, "true" },
     { "topk_group", FAMILY_DEEPSEEK_V3, "4" },
     { "topk_group", FAMILY_DEEPSEEK_V2, "null" },
     { "topk_method", FAMILY_DEEPSEEK_V2, "\"greedy\"" },
     { "torch_dtype", 0, "null" },
     { "transformers_version", 0, "null" },
+    { "use_bias", FAMILY_STARCODER2, "true" },
     { "use_bidirectional_attention", FAMILY_GEMMA3, "false" },
     { "use_bidirectional_attention", FAMILY_GEMMA2 | FAMILY_GEMMA, "null" },
     { "use_cache", 0, "true" },
@@ -364,6 +375,7 @@ static const struct config_attr {
     { "vocab_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL, "32000" },
     { "vocab_size", FAMILY_PHI3, "32064" },
+    { "vocab_size", FAMILY_STARCODER2, "49152" },
     { "vocab_size", FAMILY_GPT2, "50257" },
     { "vocab_size", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50304" },
     { "vocab_size", FAMILY_GPT_NEOX, "50432" },

@@ -80,6 +80,12 @@ static const struct tensor_name gpt2_names[] = {
     { -1, NULL, NULL }
 };
 
+static const struct tensor_name starcoder2_names[] = {
+    { W_UP, "mlp.c_fc.weight", NULL }, { W_BUP, "mlp.c_fc.bias", NULL },
+    { W_DOWN, "mlp.c_proj.weight", NULL }, { W_BDOWN, "mlp.c_proj.bias", NULL },
+    { -1, NULL, NULL }
+};
+
 static const struct stored_rows phi3_fused[] = {
     { "self_attn.qkv_proj.weight", "attn_qkv.weight", W_Q, 3 },
     { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
@@ -292,7 +298,7 @@ static const struct family families[] = {
         .blocks = "gpt_neox.layers.",
         .layer_norm = 1,
         .even_heads = 1,
-        .may_bias = 1,
+        .may_bias = BIASES | W_BIT(W_BO),
         .names = neox_names },
     { .type = "gpt2",
         .class = "GPT2LMHeadModel",
@@ -307,6 +313,16 @@ static const struct family families[] = {
         .layer_norm = 1,
         .even_heads = 1,
         .names = gpt2_names },
+    { .type = "starcoder2",
+        .class = "Starcoder2ForCausalLM",
+        .gguf = "starcoder2",
+        .bit = FAMILY_STARCODER2,
+        .more = BIASES | W_BIT(W_BO) | NORM_BIASES | PLAIN_BIASES,
+        .less = W_BIT(W_GATE),
+        .windows = WINDOW_ALL,
+        .layer_norm = 1,
+        .may_bias = BIASES | W_BIT(W_BO) | PLAIN_BIASES,
+        .names = starcoder2_names },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -495,8 +511,7 @@ family_has(const struct config *c, int t)
 {
     const struct family *f = family_of(c);
     const uint64_t has = tensors[t].of == EVERY ? ~f->less : f->more;
-    const uint64_t bare =
-        f->may_bias && !c->attn_bias ? BIASES | W_BIT(W_BO) : 0;
+    const uint64_t bare = c->attn_bias ? 0 : f->may_bias;
 
     return (has & ~bare & W_BIT(t)) != 0;
 }

@@ -40,6 +40,7 @@
 #define FAMILY_COHERE2 FAMILY_BIT(26)
 #define FAMILY_GPT_NEOX FAMILY_BIT(27)
 #define FAMILY_GPT2 FAMILY_BIT(28)
+#define FAMILY_STARCODER2 FAMILY_BIT(29)
 
 /* Which blocks attend only to the last sliding_window tokens: those that
  * layer_types calls sliding_attention or, without that key, as below. */
@@ -122,10 +123,10 @@ struct family {
                      * is */
     int even_heads; /* a head has hidden size / heads numbers: files have no key
                      * for another size */
-    int may_bias;   /* Q, K, V and o have biases only if config.attn_bias is
-                     * 1 */
-    int pairs;      /* RoPE turns 2i and 2i + 1 together, in both formats */
-    int gated;      /* W_Q has, after the rows of each head, as many rows more,
+    uint64_t may_bias; /* biases that blocks have only if config.attn_bias is
+                        * 1: W_BIT of each */
+    int pairs;         /* RoPE turns 2i and 2i + 1 together, in both formats */
+    int gated; /* W_Q has, after the rows of each head, as many rows more,
                     * which give the gate of that head's output (att_gate) */
 };
 
