@@ -48,6 +48,7 @@ OWN = {
     "gpt_neox": dict(num_attention_heads=8, rotary_pct=0.5, rotary_emb_base=777, hidden_act="gelu_new"),
     "gpt2": dict(n_embd=48, n_head=6, n_layer=4, n_inner=40, n_positions=64, layer_norm_epsilon=1e-4,
         activation_function="gelu"),
+    "starcoder2": dict(norm_epsilon=1e-4, use_bias=False, hidden_act="gelu"),
     "ministral": dict(layer_types=["full_attention", "sliding_attention"] * 2),
     "granitemoehybrid": dict(num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40,
         layer_types=["full_attention"] * 4, position_embedding_type="rope"),
@@ -108,7 +109,7 @@ def want(j):
         if hasattr(layers[-1], "self_attn") else getattr(layers[-1], "linear_attn", None), "head_dim",
         g("head_dim", c.hidden_size // c.num_attention_heads)),
         max_pos=c.max_position_embeddings, window=[g("sliding_window") if x == "sliding_attention" else 0
-        for x in types], eps=g("rms_norm_eps", g("layer_norm_eps", g("norm_eps", g("layer_norm_epsilon")))), init_range=c.initializer_range, theta=rope["rope_theta"],
+        for x in types], eps=g("rms_norm_eps", g("layer_norm_eps", g("norm_eps", g("layer_norm_epsilon", g("norm_epsilon"))))), init_range=c.initializer_range, theta=rope["rope_theta"],
         theta_local=local.get("rope_theta", 0), tied=int(g("tie_word_embeddings")), bos=token(g("bos_token_id", None)),
         eos=token(g("eos_token_id", None)), pad=token(g("pad_token_id", None)), rope_factor=rope.get("factor", 0),
         no_rope=[1 - x for x in g("no_rope_layers", [int(not hasattr(m.base_model, "wpe"))] * c.num_hidden_layers)],
@@ -125,6 +126,8 @@ def want(j):
             exact_gelu=int(c.hidden_act == "gelu"))
     if c.model_type == "gpt2":
         w |= dict(exact_gelu=int(c.activation_function == "gelu"))
+    if c.model_type == "starcoder2":
+        w |= dict(attn_bias=int(c.use_bias), exact_gelu=int(c.hidden_act == "gelu"))
     if c.model_type == "cohere2":
         w["no_rope"] = [int(x == "full_attention") for x in types]
     n = g("num_local_experts", g("num_experts", g("n_routed_experts")))

@@ -209,6 +209,23 @@ for i in range(25):
         activation_function=['gelu_new', 'gelu_new', 'gelu', 'gelu_pytorch_tanh'][i % 4],
         layer_norm_epsilon=10 ** rng.uniform(-6, -3)), f32=i % 6 == 1, shards=i % 6 == 2)
 
+for i in range(25):
+    rng = random.Random(200 + i)
+    kv = rng.choice([1, 2, 3])
+    kind = ['default', *ROPE][max(0, i - 14)] if i < 14 + len(ROPE) else 'default'
+    add(f'starcoder2-{i}-{kind}', 'starcoder2', 'Starcoder2', dict(
+        hidden_size=rng.randrange(8, 60, 4), intermediate_size=rng.randrange(3, 90),
+        num_key_value_heads=kv, num_attention_heads=kv * rng.choice([1, 2, 3]),
+        num_hidden_layers=rng.randrange(1, 5), head_dim=rng.choice([4, 6, 16, 30]),
+        vocab_size=rng.randrange(20, 300), tie_word_embeddings=i % 2 == 0,
+        use_bias=i % 4 != 1, sliding_window=5 if i % 3 == 0 else None,
+        hidden_act=['gelu_pytorch_tanh', 'gelu_pytorch_tanh', 'gelu_new', 'gelu'][i % 4],
+        norm_epsilon=10 ** rng.uniform(-6, -3),
+        max_position_embeddings=11 if kind == 'dynamic' else 64,
+        rope_parameters=dict(
+            ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6))),
+        f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 3)
+
 
 def store(name):
     """the weights and config.json again, as SAVE says"""

@@ -67,6 +67,7 @@ FAMILIES = {
     # which llama.cpp computes with the tanh form of GELU
     'gpt_neox': ('GPTNeoX', dict(rope_parameters=dict(
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.5))),
+    'starcoder2': ('Starcoder2', {}),
     'ministral3': ('Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.3))),
     # llama.cpp rounds the corners of yarn, which gpt-oss does not: here they are 0 and 4

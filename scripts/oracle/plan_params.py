@@ -114,6 +114,12 @@ MODELS = {
         resid_pdrop=0.1, bos_token_id=50256, eos_token_id=50256, initializer_range=0.02,
         layer_norm_epsilon=1e-5, n_ctx=1024, n_embd=1600, n_head=25, n_layer=48, n_positions=1024,
         vocab_size=50257), '1558M', 'openai/gpt-2 README'),
+    'starcoder2-15b': (dict(model_type='starcoder2', attention_dropout=0.1, bos_token_id=0, eos_token_id=0,
+        embedding_dropout=0.1, hidden_act='gelu_pytorch_tanh', hidden_size=6144, initializer_range=0.01275,
+        intermediate_size=24576, max_position_embeddings=16384, mlp_type='default', norm_epsilon=1e-5,
+        norm_type='layer_norm', num_attention_heads=48, num_hidden_layers=40, num_key_value_heads=4,
+        residual_dropout=0.1, rope_theta=100000, sliding_window=4096, tie_word_embeddings=False,
+        use_bias=True, use_cache=True, vocab_size=49152), '16B', 'model card'),
 }
 
 

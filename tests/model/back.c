@@ -442,7 +442,8 @@ main(void)
         "family/qwen3_5", "experts/mixtral", "experts/qwen2_moe",
         "experts/qwen3_moe", "experts/olmoe", "experts/gpt_oss",
         "experts/deepseek_v2", "experts/deepseek_v3", "family/youtu",
-        "family/lfm2", "family/apertus", "family/gpt_neox", "family/gpt2" };
+        "family/lfm2", "family/apertus", "family/gpt_neox", "family/gpt2",
+        "family/starcoder2" };
 
     kern_init();
     note_sink = listen;

@@ -376,6 +376,8 @@ main(void)
     test_groups("tests/golden/family/apertus", 0);
     test_groups("tests/golden/family/gpt_neox", 0);
     test_groups("tests/golden/family/gpt2-untied", 1);
+    test_groups("tests/golden/family/starcoder2", 0);
+    test_groups("tests/golden/family/starcoder2-window", 1);
     test_groups("tests/golden/family/ministral", 1);
     test_groups("tests/golden/family/cohere", 0);
     test_groups("tests/golden/family/cohere2", 1);

@@ -1,0 +1,83 @@
+/* Published configurations of StarCoder2, with the numbers of parameters that
+ * transformers counts (scripts/oracle/plan_params.py), and what is refused of
+ * them. */
+#include "format/json.h"
+#include "model/config/config.h"
+#include "../lib/tap.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static int
+read_config(struct config *c, const char *text, struct err *e)
+{
+    json_t *j = json_loads(text, 0, NULL);
+    const int r = j != NULL ? config_from_json(c, j, e)
+                            : err_set(e, EX_INPUT, "no JSON: %s", text);
+
+    json_decref(j);
+    return r;
+}
+
+static void
+refuse(const char *text, const char *why)
+{
+    struct config c;
+    struct err e = { 0 };
+
+    ok(read_config(&c, text, &e) < 0 && strstr(e.msg, why) != NULL,
+        "refused: %s", e.msg);
+}
+
+#define STARCODER2 "\"model_type\":\"starcoder2\""
+
+static const struct {
+    const char *name, *keys;
+    size_t d, mlp, L, H, KV, params;
+} starcoder2s[] = { { "3B", "\"rope_theta\":999999.4420358813", 3072, 12288, 30,
+                        24, 2, 3030371328 },
+    { "7B", "\"rope_theta\":1000000", 4608, 18432, 32, 36, 4, 7173923840 },
+    { "15B", "\"rope_theta\":100000,\"tie_word_embeddings\":false", 6144, 24576,
+        40, 48, 4, 15957889024 } };
+
+static void
+test_starcoder2(size_t i)
+{
+    struct config c;
+    struct err e = { 0 };
+    char text[1000];
+
+    snprintf(text, sizeof text,
+        "{\"activation_function\":\"gelu\",\"architectures\":["
+        "\"Starcoder2ForCausalLM\"],\"attention_dropout\":0.1,"
+        "\"residual_dropout\":0.1,\"embedding_dropout\":0.1,"
+        "\"bos_token_id\":0,\"eos_token_id\":0,"
+        "\"hidden_act\":\"gelu_pytorch_tanh\",\"hidden_size\":%zu,"
+        "\"initializer_range\":0.018042,\"intermediate_size\":%zu,"
+        "\"max_position_embeddings\":16384,\"mlp_type\":\"default\"," STARCODER2
+        ",\"norm_epsilon\":1e-05,\"layer_norm_epsilon\":1e-05,"
+        "\"norm_type\":\"layer_norm\",\"num_attention_heads\":%zu,"
+        "\"num_hidden_layers\":%zu,\"num_key_value_heads\":%zu,%s,"
+        "\"sliding_window\":4096,\"torch_dtype\":\"bfloat16\","
+        "\"use_bias\":true,\"use_cache\":true,\"vocab_size\":49152}",
+        starcoder2s[i].d, starcoder2s[i].mlp, starcoder2s[i].H,
+        starcoder2s[i].L, starcoder2s[i].KV, starcoder2s[i].keys);
+    ok(read_config(&c, text, &e) == 0 &&
+            config_params(&c, NULL) == starcoder2s[i].params &&
+            c.tied == (i < 2) && c.attn_bias && !c.exact_gelu && c.D == 128 &&
+            config_window(&c, c.L - 1) == 4096,
+        "StarCoder2 %s has %zu parameters %s", starcoder2s[i].name,
+        starcoder2s[i].params, e.msg);
+}
+
+int
+main(void)
+{
+    for (size_t i = 0; i < sizeof starcoder2s / sizeof *starcoder2s; i++)
+        test_starcoder2(i);
+    refuse("{" STARCODER2 ",\"hidden_act\":\"silu\"}",
+        "hidden_act: \"silu\" is not supported");
+    refuse("{" STARCODER2 ",\"num_attention_heads\":7}", "no multiple of 7");
+    return done_testing();
+}
