@@ -135,13 +135,18 @@ FAMILIES |= {
     # with the window, without biases of products; the head is the embedding or not
     'starcoder2-window': ('starcoder2', 'Starcoder2', dict(
         ODD, sliding_window=5, use_bias=False, hidden_act='gelu', tie_word_embeddings=False)),
+    'phi': ('phi', 'Phi', dict(ODD, hidden_size=48, intermediate_size=16)),
+    'phi-tied': ('phi', 'Phi', dict(
+        ODD, num_attention_heads=3, num_key_value_heads=1, tie_word_embeddings=True,
+        hidden_act='gelu', rope_parameters=dict(
+            rope_type='default', rope_theta=1e4, partial_rotary_factor=0.75))),
     'gpt_neox-published': ('gpt_neox', 'GPTNeoX', dict(
         ODD, hidden_size=24, num_attention_heads=3, num_hidden_layers=1)),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
-TRAINED = ['apertus', 'gpt_neox', 'gpt2', 'starcoder2']
+TRAINED = ['apertus', 'gpt_neox', 'gpt2', 'starcoder2', 'phi']
 # what a family's configuration does not have
 LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim'],
          'gpt2': ['num_key_value_heads', 'head_dim', 'intermediate_size']}
@@ -163,6 +168,7 @@ FAMILIES |= {
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.4))),
     'gpt2-cut': ('gpt2', 'GPT2', dict(
         CUT, num_attention_heads=2, max_position_embeddings=24, n_inner=8)),
+    'phi-cut': ('phi', 'Phi', dict(CUT, hidden_size=16)),
     'starcoder2-cut': ('starcoder2', 'Starcoder2', CUT),
 }
 
@@ -235,16 +241,17 @@ def kept(cfg, name, shape):
     attention = 'self_attn' in what or 'attention.' in what or what in (
         'input_layernorm', 'attention_layernorm') or (
         what == 'post_attention_layernorm' and 'gemma3' in cfg.model_type)
-    if not (groups if attention else mlp):
+    both = cfg.model_type == 'phi' and what == 'input_layernorm'    # it is read by both
+    if not (groups + mlp if both else groups if attention else mlp):
         return tuple(slice(0) for n in shape)
     last = what.split('.')[-1]
     heads = dict(q_proj=2, k_proj=1, v_proj=1, o_proj=2,    # of a group
-                 query_key_value=3, dense=1)
+                 query_key_value=3, dense=2 if cfg.model_type == 'phi' else 1)
     head_dim = getattr(cfg, 'head_dim', cfg.hidden_size // cfg.num_attention_heads)
     n = groups * heads[last] * head_dim if last in heads else mlp
-    if last in ('o_proj', 'down_proj', 'dense', 'dense_4h_to_h', 'c_proj'):
+    if last in ('o_proj', 'down_proj', 'dense', 'dense_4h_to_h', 'c_proj', 'fc2'):
         return (whole[0], slice(n)) if len(shape) == 2 else whole
-    return (slice(n), *whole[1:]) if last.endswith(('_proj', 'query_key_value', 'dense_h_to_4h', 'c_fc')) else whole
+    return (slice(n), *whole[1:]) if last.endswith(('_proj', 'query_key_value', 'dense_h_to_4h', 'c_fc', 'fc1')) else whole
 
 
 def kept_gpt2(cfg, what, shape, heads, mlp):
@@ -332,12 +339,13 @@ def write_gguf(path, cfg, m):
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
             'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2',
-            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2', 'starcoder2': 'STARCODER2'}
+            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2', 'starcoder2': 'STARCODER2', 'phi': 'PHI2'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
             cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings) or (
             cfg.model_type == 'gpt_neox' and not (cfg.attention_bias and cfg.hidden_act == 'gelu')) or (
             cfg.model_type == 'gpt2' and cfg.activation_function == 'gelu') or (
+            cfg.model_type == 'phi' and (cfg.tie_word_embeddings or cfg.hidden_act == 'gelu')) or (
             cfg.model_type == 'starcoder2' and not (
                 cfg.use_bias and cfg.hidden_act != 'gelu' and cfg.sliding_window is None)):
         return
@@ -369,6 +377,9 @@ def write_gguf(path, cfg, m):
         o.add_logit_scale(cfg.logit_scale)
     elif cfg.model_type == 'starcoder2':
         o.add_layer_norm_eps(cfg.norm_epsilon)
+    elif cfg.model_type == 'phi':
+        o.add_layer_norm_eps(cfg.layer_norm_eps)
+        o.add_rope_dimension_count(int(cfg.head_dim * cfg.rope_parameters['partial_rotary_factor']))
     else:
         o.add_layer_norm_rms_eps(cfg.norm_eps if cfg.model_type == 'lfm2' else cfg.rms_norm_eps)
     p = cfg.rope_parameters

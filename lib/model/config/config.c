@@ -661,7 +661,8 @@ config_params(const struct config *c, const struct block_shape *b)
 {
     const size_t bias = family_has_outer(c, OUTER_NORM_BIAS) ? c->d : 0;
     const size_t learned = family_of(c)->learned ? c->max_pos * c->d : 0;
-    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d + bias + learned;
+    const size_t head = family_of(c)->head_bias ? c->V : 0;
+    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d + bias + learned + head;
 
     for (size_t i = 0; i < c->L; i++) {
         const struct block_shape is = b ? b[i] : config_whole_block(c, i);

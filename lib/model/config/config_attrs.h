@@ -20,7 +20,7 @@ static const struct config_attr {
     { "attention_bias", ~(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
         | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 | FAMILY_GPT_NEOX |
-        FAMILY_GPT2 | FAMILY_STARCODER2), "false" },
+        FAMILY_GPT2 | FAMILY_STARCODER2 | FAMILY_PHI), "false" },
     { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX,
         "true" },
     { "attention_dropout", ~(FAMILY_SEED_OSS | FAMILY_LFM2 | FAMILY_GPT2), "0.0"
@@ -39,7 +39,7 @@ static const struct config_attr {
         "0" },
     { "bos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
-        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "1" },
+        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_PHI, "1" },
     { "bos_token_id", FAMILY_SMOLLM3, "128000" },
     { "bos_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA, "2" },
     { "bos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "5" },
@@ -54,7 +54,7 @@ static const struct config_attr {
     { "conv_bias", FAMILY_LFM2, "false" },
     { "decoder_sparse_step", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "1" },
     { "dtype", 0, "null" },
-    { "embd_pdrop", FAMILY_PHI3, "0.0" },
+    { "embd_pdrop", FAMILY_PHI3 | FAMILY_PHI, "0.0" },
     { "embd_pdrop", FAMILY_GPT2, "0.1" },
     { "embedding_dropout", FAMILY_STARCODER2, "0.0" },
     { "embedding_multiplier", FAMILY_GRANITE, "1.0" },
@@ -63,8 +63,8 @@ static const struct config_attr {
     { "eos_token_id", FAMILY_SMOLLM3, "128001" },
     { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
-        | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX,
-        "2" },
+        | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX |
+        FAMILY_PHI, "2" },
     { "eos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "255001" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
     { "eos_token_id", FAMILY_GPT2 | FAMILY_STARCODER2, "50256" },
@@ -86,16 +86,17 @@ static const struct config_attr {
         | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 | FAMILY_GPT_OSS
         | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2), "null" },
     { "hidden_act", FAMILY_GPT_NEOX, "\"gelu\"" },
+    { "hidden_act", FAMILY_PHI, "\"gelu_new\"" },
     { "hidden_act", FAMILY_GEMMA | FAMILY_STARCODER2, "\"gelu_pytorch_tanh\"" },
     { "hidden_act", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_LFM2
-        | FAMILY_APERTUS | FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2),
-        "\"silu\"" },
+        | FAMILY_APERTUS | FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2 |
+        FAMILY_PHI), "\"silu\"" },
     { "hidden_act", FAMILY_APERTUS, "\"xielu\"" },
     { "hidden_activation", FAMILY_GEMMA3 | FAMILY_GEMMA2,
         "\"gelu_pytorch_tanh\"" },
     { "hidden_dropout", FAMILY_GPT_NEOX, "0.0" },
     { "hidden_size", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
-        FAMILY_OLMOE, "2048" },
+        FAMILY_OLMOE | FAMILY_PHI, "2048" },
     { "hidden_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2304" },
     { "hidden_size", FAMILY_LFM2, "2560" },
     { "hidden_size", FAMILY_GPT_OSS, "2880" },
@@ -125,15 +126,15 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_GPT_OSS, "2880" },
     { "intermediate_size", FAMILY_QWEN2_MOE, "5632" },
     { "intermediate_size", FAMILY_QWEN3_MOE, "6144" },
-    { "intermediate_size", FAMILY_PHI3, "8192" },
+    { "intermediate_size", FAMILY_PHI3 | FAMILY_PHI, "8192" },
     { "intermediate_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "9216" },
     { "is_causal", 0, "true" },
     { "is_decoder", FAMILY_GPT_NEOX, "false" },
     { "is_encoder_decoder", 0, "false" },
     { "kv_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "512" },
     { "label2id", 0, "null" },
-    { "layer_norm_eps", FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX,
-        "1e-05" },
+    { "layer_norm_eps", FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GPT_NEOX |
+        FAMILY_PHI, "1e-05" },
     { "layer_norm_epsilon", FAMILY_GPT2, "1e-05" },
     { "layer_types", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
         FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
@@ -150,7 +151,8 @@ static const struct config_attr {
     { "max_position_embeddings", FAMILY_MISTRAL | FAMILY_GEMMA3 |
         FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS, "131072" },
     { "max_position_embeddings", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
-        FAMILY_GRANITE | FAMILY_DEEPSEEK_V2 | FAMILY_GPT_NEOX, "2048" },
+        FAMILY_GRANITE | FAMILY_DEEPSEEK_V2 | FAMILY_GPT_NEOX | FAMILY_PHI,
+        "2048" },
     { "max_position_embeddings", FAMILY_MINISTRAL3, "262144" },
     { "max_position_embeddings", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "32768" },
@@ -192,10 +194,10 @@ static const struct config_attr {
     { "num_attention_heads", FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE |
         FAMILY_OLMOE | FAMILY_QWEN3_5, "16" },
     { "num_attention_heads", FAMILY_STARCODER2, "24" },
-    { "num_attention_heads", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
-        FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE |
-        FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
-        FAMILY_QWEN3_MOE | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS,
+    { "num_attention_heads", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE | FAMILY_OLMOE |
+        FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE |
+        FAMILY_COHERE2 | FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2),
         "32" },
     { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2 |
         FAMILY_GPT_NEOX, "64" },
@@ -210,7 +212,8 @@ static const struct config_attr {
         FAMILY_DEEPSEEK_V3, "8" },
     { "num_experts_per_tok", FAMILY_DEEPSEEK_V2, "null" },
     { "num_hidden_layers", FAMILY_OLMOE, "16" },
-    { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "24" },
+    { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_PHI,
+        "24" },
     { "num_hidden_layers", FAMILY_GEMMA3 | FAMILY_GEMMA2, "26" },
     { "num_hidden_layers", FAMILY_GEMMA, "28" },
     { "num_hidden_layers", FAMILY_STARCODER2, "30" },
@@ -235,7 +238,7 @@ static const struct config_attr {
         FAMILY_LFM2, "8" },
     { "num_key_value_heads", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
         FAMILY_GRANITE | FAMILY_PHI3 | FAMILY_OLMOE | FAMILY_DEEPSEEK_V2 |
-        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_APERTUS, "null" },
+        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_APERTUS | FAMILY_PHI, "null" },
     { "num_labels", 0, "null" },
     { "num_local_experts", FAMILY_GPT_OSS, "128" },
     { "num_local_experts", FAMILY_MIXTRAL, "8" },
@@ -260,8 +263,10 @@ static const struct config_attr {
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE | FAMILY_COHERE |
         FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS), "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
+    { "partial_rotary_factor", FAMILY_PHI, "0.5" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
-    { "partial_rotary_factor", ~(FAMILY_PHI3 | FAMILY_QWEN3_5), "null" },
+    { "partial_rotary_factor", ~(FAMILY_PHI3 | FAMILY_QWEN3_5 | FAMILY_PHI),
+        "null" },
     { "per_layer_config", 0, "null" },
     { "pretraining_tp", FAMILY_LLAMA | FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V2 |
         FAMILY_DEEPSEEK_V3, "1" },
@@ -269,12 +274,13 @@ static const struct config_attr {
     { "pruned_heads", 0, "{}" },
     { "q_lora_rank", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "1536" },
     { "qk_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "192" },
+    { "qk_layernorm", FAMILY_PHI, "false" },
     { "qk_nope_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "128" },
     { "qk_rope_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "64" },
     { "qkv_bias", FAMILY_QWEN2_MOE, "true" },
     { "query_pre_attn_scalar", FAMILY_GEMMA3 | FAMILY_GEMMA2, "256" },
     { "reorder_and_upcast_attn", FAMILY_GPT2, "false" },
-    { "resid_pdrop", FAMILY_PHI3, "0.0" },
+    { "resid_pdrop", FAMILY_PHI3 | FAMILY_PHI, "0.0" },
     { "resid_pdrop", FAMILY_GPT2, "0.1" },
     { "residual_dropout", FAMILY_STARCODER2, "0.0" },
     { "residual_dropout", FAMILY_SEED_OSS, "0.1" },
@@ -286,7 +292,8 @@ static const struct config_attr {
     { "rms_norm_eps", ~(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
         FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS |
-        FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2), "1e-06" },
+        FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2 | FAMILY_PHI), "1e-06"
+        },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
     { "rope_parameters", ~(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS | FAMILY_APERTUS),
@@ -379,6 +386,7 @@ static const struct config_attr {
     { "vocab_size", FAMILY_GPT2, "50257" },
     { "vocab_size", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50304" },
     { "vocab_size", FAMILY_GPT_NEOX, "50432" },
+    { "vocab_size", FAMILY_PHI, "51200" },
     { "vocab_size", FAMILY_LFM2, "65536" },
 };
 

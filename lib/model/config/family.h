@@ -41,6 +41,7 @@
 #define FAMILY_GPT_NEOX FAMILY_BIT(27)
 #define FAMILY_GPT2 FAMILY_BIT(28)
 #define FAMILY_STARCODER2 FAMILY_BIT(29)
+#define FAMILY_PHI FAMILY_BIT(30)
 
 /* Which blocks attend only to the last sliding_window tokens: those that
  * layer_types calls sliding_attention or, without that key, as below. */
@@ -60,6 +61,7 @@ enum outer_tensor {
     OUTER_HEAD,
     OUTER_NORM_BIAS,
     OUTER_POSITIONS,
+    OUTER_HEAD_BIAS,
     OUTER_N
 };
 
@@ -121,6 +123,7 @@ struct family {
     int layer_norm; /* norms of the residual stream are LayerNorm */
     int parallel;   /* blocks are parallel (run.h), whatever config.parallel
                      * is */
+    int head_bias;  /* logits have a bias */
     int even_heads; /* a head has hidden size / heads numbers: files have no key
                      * for another size */
     uint64_t may_bias; /* biases that blocks have only if config.attn_bias is

@@ -87,7 +87,8 @@ check_config(const struct config *c, struct err *e)
         warn("blocks without a window are not every %zuth: versions of "
              "llama.cpp that do not read %s take these",
             f->every, arch_key(c, "attention.sliding_window_pattern"));
-    if ((f->bit & COHERES) != 0 && c->H * c->D != c->d)
+    if ((f->bit & (COHERES | FAMILY_STARCODER2 | FAMILY_PHI)) != 0 &&
+        c->H * c->D != c->d)
         warn("%zu heads of %zu are not the hidden_size %zu: llama.cpp loads no "
              "%s that is so",
             c->H, c->D, c->d, f->gguf);

@@ -363,7 +363,10 @@ take_all(struct model *m, struct model_source *s, struct err *e)
                 c->d, &m->norm_bias, e) < 0) ||
         (family_has_outer(c, OUTER_POSITIONS) &&
             take_gguf_tensor(s, family_outer_name(c, OUTER_POSITIONS, 1),
-                c->max_pos, c->d, &m->positions, e) < 0))
+                c->max_pos, c->d, &m->positions, e) < 0) ||
+        (family_has_outer(c, OUTER_HEAD_BIAS) &&
+            take_gguf_tensor(s, family_outer_name(c, OUTER_HEAD_BIAS, 1), 1,
+                c->V, &m->head_bias, e) < 0))
         return -1;
     m->head = m->embed;
     if (!c->tied &&
@@ -374,6 +377,7 @@ take_all(struct model *m, struct model_source *s, struct err *e)
         model_forget(m, &m->head);
         m->head = m->embed;
     }
+    model_set_bias(m);
     m->block = xcalloc(c->L, sizeof *m->block);
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m->block[i];
