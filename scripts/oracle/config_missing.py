@@ -48,6 +48,7 @@ OWN = {
     "gpt_neox": dict(num_attention_heads=8, rotary_pct=0.5, rotary_emb_base=777, hidden_act="gelu_new"),
     "gpt2": dict(n_embd=48, n_head=6, n_layer=4, n_inner=40, n_positions=64, layer_norm_epsilon=1e-4,
         activation_function="gelu"),
+    "phi": dict(num_attention_heads=32, partial_rotary_factor=0.75, hidden_act="gelu"),
     "starcoder2": dict(norm_epsilon=1e-4, use_bias=False, hidden_act="gelu"),
     "ministral": dict(layer_types=["full_attention", "sliding_attention"] * 2),
     "granitemoehybrid": dict(num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40,
@@ -128,6 +129,8 @@ def want(j):
         w |= dict(exact_gelu=int(c.activation_function == "gelu"))
     if c.model_type == "starcoder2":
         w |= dict(attn_bias=int(c.use_bias), exact_gelu=int(c.hidden_act == "gelu"))
+    if c.model_type == "phi":
+        w |= dict(exact_gelu=int(c.hidden_act == "gelu"))
     if c.model_type == "cohere2":
         w["no_rope"] = [int(x == "full_attention") for x in types]
     n = g("num_local_experts", g("num_experts", g("n_routed_experts")))

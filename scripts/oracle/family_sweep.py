@@ -226,6 +226,24 @@ for i in range(25):
             ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6))),
         f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 3)
 
+for i in range(25):
+    rng = random.Random(300 + i)
+    kv = rng.choice([1, 2, 3])
+    head = rng.choice([4, 8, 16, 30])
+    kind = ['default', *ROPE][max(0, i - 14)] if i < 14 + len(ROPE) else 'default'
+    add(f'phi-{i}-{kind}', 'phi', 'Phi', dict(
+        hidden_size=rng.randrange(8, 60, 4), intermediate_size=rng.randrange(3, 90),
+        num_key_value_heads=kv, num_attention_heads=kv * rng.choice([1, 2, 3]),
+        num_hidden_layers=rng.randrange(1, 5), head_dim=head,
+        vocab_size=rng.randrange(20, 700), tie_word_embeddings=i % 5 == 4,
+        hidden_act=['gelu_new', 'gelu_new', 'gelu_pytorch_tanh', 'gelu'][i % 4],
+        layer_norm_eps=10 ** rng.uniform(-6, -3),
+        max_position_embeddings=11 if kind == 'dynamic' else 64,
+        rope_parameters=dict(
+            ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6),
+            partial_rotary_factor=4 / head if kind == 'dynamic' else rng.choice([2, 4]) / head)),
+        f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 3)
+
 
 def store(name):
     """the weights and config.json again, as SAVE says"""

@@ -120,6 +120,12 @@ MODELS = {
         norm_type='layer_norm', num_attention_heads=48, num_hidden_layers=40, num_key_value_heads=4,
         residual_dropout=0.1, rope_theta=100000, sliding_window=4096, tie_word_embeddings=False,
         use_bias=True, use_cache=True, vocab_size=49152), '16B', 'model card'),
+    'phi-2': (dict(model_type='phi', attention_dropout=0.0, bos_token_id=50256, embd_pdrop=0.0,
+        eos_token_id=50256, hidden_act='gelu_new', hidden_size=2560, initializer_range=0.02,
+        intermediate_size=10240, layer_norm_eps=1e-5, max_position_embeddings=2048,
+        num_attention_heads=32, num_hidden_layers=32, num_key_value_heads=32, partial_rotary_factor=0.4,
+        qk_layernorm=False, resid_pdrop=0.1, rope_scaling=None, rope_theta=10000.0,
+        tie_word_embeddings=False, use_cache=True, vocab_size=51200), '2.78B', 'model card'),
 }
 
 

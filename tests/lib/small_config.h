@@ -47,6 +47,8 @@ small_special(struct config *c)
         c->max_pos = 600;
         for (size_t i = 0; i < c->L; i++)
             config_set_rope(c, i, 0);
+    } else if (strcmp(c->arch, "phi") == 0) {
+        c->rotary = c->D / 2 / 2 * 2;
     } else if (strcmp(c->arch, "starcoder2") == 0) {
         c->attn_bias = 1;
         c->window = 90;

@@ -1,4 +1,4 @@
-/* Published configurations of StarCoder2, with the numbers of parameters that
+/* Published configurations of StarCoder2 and Phi, with the numbers of parameters that
  * transformers counts (scripts/oracle/plan_params.py), and what is refused of
  * them. */
 #include "format/json.h"
@@ -71,6 +71,41 @@ test_starcoder2(size_t i)
         starcoder2s[i].params, e.msg);
 }
 
+#define PHI "\"model_type\":\"phi\""
+
+static const struct {
+    const char *name;
+    size_t d, L, params, rotary;
+    const char *part; /* partial_rotary_factor */
+} phis[] = { { "1 and 1.5", 2048, 24, 1418270720, 32, "0.5" },
+    { "2", 2560, 32, 2779683840, 32, "0.4" } };
+
+static void
+test_phi(size_t i)
+{
+    struct config c;
+    struct err e = { 0 };
+    char text[1000];
+
+    snprintf(text, sizeof text,
+        "{\"architectures\":[\"PhiForCausalLM\"],\"attention_dropout\":0.0,"
+        "\"bos_token_id\":null,\"eos_token_id\":null,\"embd_pdrop\":0.0,"
+        "\"hidden_act\":\"gelu_new\",\"hidden_size\":%zu,"
+        "\"initializer_range\":0.02,\"intermediate_size\":%zu,"
+        "\"layer_norm_eps\":1e-05,\"max_position_embeddings\":2048," PHI
+        ",\"num_attention_heads\":32,\"num_hidden_layers\":%zu,"
+        "\"num_key_value_heads\":null,\"partial_rotary_factor\":%s,"
+        "\"qk_layernorm\":false,\"resid_pdrop\":0.0,\"rope_scaling\":null,"
+        "\"rope_theta\":10000.0,\"tie_word_embeddings\":false,"
+        "\"torch_dtype\":\"float16\",\"use_cache\":true,"
+        "\"vocab_size\":51200}",
+        phis[i].d, 4 * phis[i].d, phis[i].L, phis[i].part);
+    ok(read_config(&c, text, &e) == 0 &&
+            config_params(&c, NULL) == phis[i].params && !c.tied &&
+            !c.exact_gelu && c.rotary == phis[i].rotary,
+        "Phi %s has %zu parameters %s", phis[i].name, phis[i].params, e.msg);
+}
+
 int
 main(void)
 {
@@ -79,5 +114,9 @@ main(void)
     refuse("{" STARCODER2 ",\"hidden_act\":\"silu\"}",
         "hidden_act: \"silu\" is not supported");
     refuse("{" STARCODER2 ",\"num_attention_heads\":7}", "no multiple of 7");
+    for (size_t i = 0; i < sizeof phis / sizeof *phis; i++)
+        test_phi(i);
+    refuse("{" PHI ",\"qk_layernorm\":true}",
+        "qk_layernorm: true is not supported");
     return done_testing();
 }

@@ -378,6 +378,8 @@ main(void)
     test_groups("tests/golden/family/gpt2-untied", 1);
     test_groups("tests/golden/family/starcoder2", 0);
     test_groups("tests/golden/family/starcoder2-window", 1);
+    test_groups("tests/golden/family/phi", 0);
+    test_groups("tests/golden/family/phi", 1);
     test_groups("tests/golden/family/ministral", 1);
     test_groups("tests/golden/family/cohere", 0);
     test_groups("tests/golden/family/cohere2", 1);

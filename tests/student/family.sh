@@ -5,7 +5,7 @@
 
 batches 6 >b || exit 1
 for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
-    cohere cohere2 gpt_neox gpt2 starcoder2; do
+    cohere cohere2 gpt_neox gpt2 starcoder2 phi; do
     # windows shorter than the rows, where the family has any
     act='"hidden_act": "silu"'
     head=12
@@ -28,6 +28,10 @@ for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
         ;;
     gpt2)
         act='"activation_function": "gelu_new"'
+        windows=
+        ;;
+    phi)
+        act='"hidden_act": "gelu_new"'
         windows=
         ;;
     starcoder2) act='"hidden_act": "gelu_pytorch_tanh"' ;;

@@ -182,6 +182,7 @@ main(void)
     steps_are_pefts("gpt_neox", "tests/golden/family/gpt_neox", 2, 0);
     steps_are_pefts("gpt2", "tests/golden/family/gpt2", 2, 0);
     steps_are_pefts("starcoder2", "tests/golden/family/starcoder2", 2, 0);
+    steps_are_pefts("phi", "tests/golden/family/phi", 2, 0);
     new_adapter();
     pool_free(pool);
     golden_close(&g);
