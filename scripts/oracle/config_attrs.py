@@ -96,6 +96,8 @@ def keys_of(t):
     own = {k: v if wide[k] == v else None for k, v in vars(made).items()
         if not k.startswith("_") and k not in fields}
     own = read_by_model(cls) | own | taken(cls, ["__post_init__", "convert_rope_params_to_dict"]) | fields
+    # ids that a missing list becomes
+    own |= {k: v for k, v in vars(made).items() if k.endswith("_token_id") and isinstance(v, list)}
     own |= dict(rope_parameters=default_rope(cls))
     theta = cls.default_theta
     own["rope_theta"] = theta["global"] if isinstance(theta, dict) else float(theta)

@@ -140,13 +140,19 @@ FAMILIES |= {
         ODD, num_attention_heads=3, num_key_value_heads=1, tie_word_embeddings=True,
         hidden_act='gelu', rope_parameters=dict(
             rope_type='default', rope_theta=1e4, partial_rotary_factor=0.75))),
+    'glm4': ('glm4', 'Glm4', ODD),
+    # without biases, as GLM-4-32B; 6 of 8 dimensions of a head turn
+    'glm4-bare': ('glm4', 'Glm4', dict(
+        ODD, attention_bias=False, tie_word_embeddings=True, rope_parameters=dict(
+            rope_type='default', rope_theta=1e4, partial_rotary_factor=0.75))),
+    'glm': ('glm', 'Glm', ODD),
     'gpt_neox-published': ('gpt_neox', 'GPTNeoX', dict(
         ODD, hidden_size=24, num_attention_heads=3, num_hidden_layers=1)),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
-TRAINED = ['apertus', 'gpt_neox', 'gpt2', 'starcoder2', 'phi']
+TRAINED = ['apertus', 'gpt_neox', 'gpt2', 'starcoder2', 'phi', 'glm4']
 # what a family's configuration does not have
 LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim'],
          'gpt2': ['num_key_value_heads', 'head_dim', 'intermediate_size']}
@@ -168,6 +174,7 @@ FAMILIES |= {
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.4))),
     'gpt2-cut': ('gpt2', 'GPT2', dict(
         CUT, num_attention_heads=2, max_position_embeddings=24, n_inner=8)),
+    'glm4-cut': ('glm4', 'Glm4', CUT),
     'phi-cut': ('phi', 'Phi', dict(CUT, hidden_size=16)),
     'starcoder2-cut': ('starcoder2', 'Starcoder2', CUT),
 }
@@ -245,6 +252,8 @@ def kept(cfg, name, shape):
     if not (groups + mlp if both else groups if attention else mlp):
         return tuple(slice(0) for n in shape)
     last = what.split('.')[-1]
+    if last == 'gate_up_proj':                      # the first rows of each
+        return (torch.cat([torch.arange(mlp), torch.arange(mlp) + cfg.intermediate_size]), whole[1])
     heads = dict(q_proj=2, k_proj=1, v_proj=1, o_proj=2,    # of a group
                  query_key_value=3, dense=2 if cfg.model_type == 'phi' else 1)
     head_dim = getattr(cfg, 'head_dim', cfg.hidden_size // cfg.num_attention_heads)
@@ -284,6 +293,8 @@ def write_special(o, cfg, p):
         o.add_embedding_scale(cfg.embedding_multiplier)
         o.add_residual_scale(cfg.residual_multiplier)
         o.add_logit_scale(cfg.logits_scaling)
+    if cfg.model_type in ('glm', 'glm4'):
+        o.add_rope_dimension_count(int(cfg.head_dim * p['partial_rotary_factor']))
     if cfg.model_type == 'phi3':
         o.add_rope_dimension_count(int(cfg.head_dim * p['partial_rotary_factor']))
         o.add_sliding_window(cfg.sliding_window or 0)
@@ -339,7 +350,8 @@ def write_gguf(path, cfg, m):
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
             'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2',
-            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2', 'starcoder2': 'STARCODER2', 'phi': 'PHI2'}
+            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2', 'starcoder2': 'STARCODER2', 'phi': 'PHI2', 'glm4': 'GLM4',
+            'glm': 'CHATGLM'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
             cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings) or (

@@ -20,9 +20,10 @@ static const struct config_attr {
     { "attention_bias", ~(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
         | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 | FAMILY_GPT_NEOX |
-        FAMILY_GPT2 | FAMILY_STARCODER2 | FAMILY_PHI), "false" },
-    { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX,
-        "true" },
+        FAMILY_GPT2 | FAMILY_STARCODER2 | FAMILY_PHI | FAMILY_GLM4 |
+        FAMILY_GLM), "false" },
+    { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX |
+        FAMILY_GLM4 | FAMILY_GLM, "true" },
     { "attention_dropout", ~(FAMILY_SEED_OSS | FAMILY_LFM2 | FAMILY_GPT2), "0.0"
         },
     { "attention_dropout", FAMILY_SEED_OSS, "0.1" },
@@ -46,7 +47,7 @@ static const struct config_attr {
     { "bos_token_id", FAMILY_GPT2 | FAMILY_STARCODER2, "50256" },
     { "bos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3
         | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
-        FAMILY_GPT_OSS, "null" },
+        FAMILY_GPT_OSS | FAMILY_GLM4 | FAMILY_GLM, "null" },
     { "chunk_size_feed_forward", 0, "0" },
     { "classifier_dropout", FAMILY_GPT_NEOX, "0.1" },
     { "clip_qkv", FAMILY_OLMOE, "null" },
@@ -69,6 +70,8 @@ static const struct config_attr {
     { "eos_token_id", FAMILY_PHI3, "32000" },
     { "eos_token_id", FAMILY_GPT2 | FAMILY_STARCODER2, "50256" },
     { "eos_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_OLMOE, "50279" },
+    { "eos_token_id", FAMILY_GLM4 | FAMILY_GLM,
+        "[151329, 151336, 151338]" },
     { "eos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS, "null" },
     { "experts_implementation", 0, "null" },
@@ -78,13 +81,15 @@ static const struct config_attr {
     { "first_k_dense_replace", FAMILY_DEEPSEEK_V3, "3" },
     { "full_attention_interval", FAMILY_QWEN3_5, "4" },
     { "full_attn_idxs", FAMILY_LFM2, "null" },
-    { "head_dim", FAMILY_QWEN3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS, "128" },
+    { "head_dim", FAMILY_QWEN3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS |
+        FAMILY_GLM4 | FAMILY_GLM, "128" },
     { "head_dim", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_QWEN3_5,
         "256" },
     { "head_dim", FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3, "64" },
     { "head_dim", ~(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA
         | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 | FAMILY_GPT_OSS
-        | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2), "null" },
+        | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2 | FAMILY_GLM4 | FAMILY_GLM), "null"
+        },
     { "hidden_act", FAMILY_GPT_NEOX, "\"gelu\"" },
     { "hidden_act", FAMILY_PHI, "\"gelu_new\"" },
     { "hidden_act", FAMILY_GEMMA | FAMILY_STARCODER2, "\"gelu_pytorch_tanh\"" },
@@ -104,7 +109,8 @@ static const struct config_attr {
     { "hidden_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3
         | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE | FAMILY_MINISTRAL3 |
         FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
-        FAMILY_DEEPSEEK_V2 | FAMILY_APERTUS, "4096" },
+        FAMILY_DEEPSEEK_V2 | FAMILY_APERTUS | FAMILY_GLM4 | FAMILY_GLM, "4096"
+        },
     { "hidden_size", FAMILY_GPT_NEOX, "6144" },
     { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
     { "hidden_size", FAMILY_COHERE | FAMILY_COHERE2, "8192" },
@@ -115,6 +121,7 @@ static const struct config_attr {
         FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_DEEPSEEK_V2, "11008" },
     { "intermediate_size", FAMILY_QWEN3_5 | FAMILY_LFM2 | FAMILY_STARCODER2,
         "12288" },
+    { "intermediate_size", FAMILY_GLM4 | FAMILY_GLM, "13696" },
     { "intermediate_size", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL
         | FAMILY_MIXTRAL | FAMILY_APERTUS, "14336" },
     { "intermediate_size", FAMILY_DEEPSEEK_V3, "18432" },
@@ -149,7 +156,8 @@ static const struct config_attr {
     { "logits_scaling", FAMILY_GRANITE, "1.0" },
     { "max_position_embeddings", FAMILY_LFM2, "128000" },
     { "max_position_embeddings", FAMILY_MISTRAL | FAMILY_GEMMA3 |
-        FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS, "131072" },
+        FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS | FAMILY_GLM4 |
+        FAMILY_GLM, "131072" },
     { "max_position_embeddings", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
         FAMILY_GRANITE | FAMILY_DEEPSEEK_V2 | FAMILY_GPT_NEOX | FAMILY_PHI,
         "2048" },
@@ -223,13 +231,15 @@ static const struct config_attr {
         FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "32" },
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
-    { "num_hidden_layers", FAMILY_COHERE | FAMILY_COHERE2, "40" },
+    { "num_hidden_layers", FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GLM4 |
+        FAMILY_GLM, "40" },
     { "num_hidden_layers", FAMILY_GPT_NEOX, "44" },
     { "num_hidden_layers", FAMILY_DEEPSEEK_V3, "61" },
     { "num_hidden_layers", FAMILY_SEED_OSS, "64" },
     { "num_key_value_heads", FAMILY_DEEPSEEK_V3, "128" },
     { "num_key_value_heads", FAMILY_GEMMA | FAMILY_QWEN2_MOE, "16" },
-    { "num_key_value_heads", FAMILY_STARCODER2, "2" },
+    { "num_key_value_heads", FAMILY_STARCODER2 | FAMILY_GLM4 | FAMILY_GLM, "2"
+        },
     { "num_key_value_heads", FAMILY_QWEN2 | FAMILY_QWEN3, "32" },
     { "num_key_value_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3 |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "4" },
@@ -256,17 +266,19 @@ static const struct config_attr {
         FAMILY_OLMOE, "1" },
     { "pad_token_id", FAMILY_MINISTRAL3, "11" },
     { "pad_token_id", FAMILY_SMOLLM3, "128004" },
+    { "pad_token_id", FAMILY_GLM4 | FAMILY_GLM, "151329" },
     { "pad_token_id", FAMILY_APERTUS, "3" },
     { "pad_token_id", FAMILY_PHI3, "32000" },
     { "pad_token_id", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE | FAMILY_COHERE |
-        FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS), "null" },
+        FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GLM4 |
+        FAMILY_GLM), "null" },
     { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
-    { "partial_rotary_factor", FAMILY_PHI, "0.5" },
+    { "partial_rotary_factor", FAMILY_PHI | FAMILY_GLM4 | FAMILY_GLM, "0.5" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
-    { "partial_rotary_factor", ~(FAMILY_PHI3 | FAMILY_QWEN3_5 | FAMILY_PHI),
-        "null" },
+    { "partial_rotary_factor", ~(FAMILY_PHI3 | FAMILY_QWEN3_5 | FAMILY_PHI |
+        FAMILY_GLM4 | FAMILY_GLM), "null" },
     { "per_layer_config", 0, "null" },
     { "pretraining_tp", FAMILY_LLAMA | FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V2 |
         FAMILY_DEEPSEEK_V3, "1" },
@@ -286,14 +298,15 @@ static const struct config_attr {
     { "residual_dropout", FAMILY_SEED_OSS, "0.1" },
     { "residual_multiplier", FAMILY_GRANITE, "1.0" },
     { "return_dict", 0, "true" },
+    { "rms_norm_eps", FAMILY_GLM4 | FAMILY_GLM, "1.5625e-07" },
     { "rms_norm_eps", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
         FAMILY_APERTUS, "1e-05" },
-    { "rms_norm_eps", ~(FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
-        FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
-        FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS |
-        FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2 | FAMILY_PHI), "1e-06"
-        },
+    { "rms_norm_eps", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
+        FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
+        FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_SEED_OSS | FAMILY_MINISTRAL |
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 |
+        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "1e-06" },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
     { "rope_parameters", ~(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS | FAMILY_APERTUS),
@@ -371,6 +384,7 @@ static const struct config_attr {
     { "vocab_size", FAMILY_SMOLLM3, "128256" },
     { "vocab_size", FAMILY_DEEPSEEK_V3, "129280" },
     { "vocab_size", FAMILY_MINISTRAL3 | FAMILY_APERTUS, "131072" },
+    { "vocab_size", FAMILY_GLM4 | FAMILY_GLM, "151552" },
     { "vocab_size", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE, "151936" },
     { "vocab_size", FAMILY_SEED_OSS, "155136" },

@@ -248,19 +248,21 @@ null_is_value(const char *name)
 }
 
 /* Should fill_missing set the key `name` of j to v?  The id of a token is set
- * only if it is below vocab_size, rope_parameters only if j has no
+ * only if it, or the last one of a list, is below vocab_size, rope_parameters only if j has no
  * rope_scaling.  rope_theta is not set: config_rope.c finds it in several
  * keys. */
 static int
 is_filled(const json_t *j, const char *name, const json_t *v, uint64_t family)
 {
     const json_t *size = js_get(j, "vocab_size");
+    const json_t *id =
+        json_is_array(v) ? json_array_get(v, json_array_size(v) - 1) : v;
     const size_t n = strlen(name);
 
     if (strcmp(name, "rope_parameters") == 0)
         return js_get(j, "rope_scaling") == NULL;
     if (n > 9 && strcmp(name + n - 9, "_token_id") == 0)
-        return json_number_value(v) <
+        return json_number_value(id) <
             (size ? json_number_value(size)
                   : config_missing("vocab_size", family));
     return strcmp(name, "rope_theta") != 0;

@@ -93,9 +93,17 @@ static const struct tensor_name phi_names[] = { { W_O, "self_attn.dense.weight",
     { W_N + OUTER_NORM, "model.final_layernorm.weight", NULL },
     { W_N + OUTER_NORM_BIAS, "model.final_layernorm.bias", NULL },
     { -1, NULL, NULL } };
+static const struct tensor_name glm4_names[] = {
+    { W_NORM_ATT, "post_self_attn_layernorm.weight", NULL },
+    { W_NORM_MLP, "post_mlp_layernorm.weight", NULL }, { -1, NULL, NULL }
+};
 
 static const struct stored_rows phi3_fused[] = {
     { "self_attn.qkv_proj.weight", "attn_qkv.weight", W_Q, 3 },
+    { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
+    { NULL, NULL, 0, 0 }
+};
+static const struct stored_rows glm_fused[] = {
     { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
     { NULL, NULL, 0, 0 }
 };
@@ -342,6 +350,23 @@ static const struct family families[] = {
         .parallel = 1,
         .head_bias = 1,
         .names = phi_names },
+    { .type = "glm4",
+        .class = "Glm4ForCausalLM",
+        .gguf = "glm4",
+        .bit = FAMILY_GLM4,
+        .more = BIASES | POST_NORMS,
+        .fused = glm_fused,
+        .pairs = 1,
+        .may_bias = BIASES,
+        .names = glm4_names },
+    { .type = "glm",
+        .class = "GlmForCausalLM",
+        .gguf = "chatglm",
+        .bit = FAMILY_GLM,
+        .more = BIASES,
+        .fused = glm_fused,
+        .pairs = 1,
+        .may_bias = BIASES },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 

@@ -42,6 +42,8 @@
 #define FAMILY_GPT2 FAMILY_BIT(28)
 #define FAMILY_STARCODER2 FAMILY_BIT(29)
 #define FAMILY_PHI FAMILY_BIT(30)
+#define FAMILY_GLM4 FAMILY_BIT(31)
+#define FAMILY_GLM FAMILY_BIT(32)
 
 /* Which blocks attend only to the last sliding_window tokens: those that
  * layer_types calls sliding_attention or, without that key, as below. */

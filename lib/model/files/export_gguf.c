@@ -50,8 +50,9 @@ unsaid_key(const struct config *c)
     if (same.exact_gelu != c->exact_gelu)
         return c->exact_gelu ? "activation_function: gelu"
                              : "hidden_act: gelu_new";
-    if (same.attn_bias != c->attn_bias)
-        return "attention_bias: false";
+    if (same.attn_bias != c->attn_bias && (f->bit & GLMS) == 0)
+        return f->bit == FAMILY_STARCODER2 ? "use_bias: false"
+                                           : "attention_bias: false";
     if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
         return f->bit == FAMILY_COHERE2 ? "layer_types: not every 4th is full"
                                         : "no_rope_layers";

@@ -118,6 +118,16 @@ read_family(struct config *c, const struct gguf *g, struct err *e)
     return 0;
 }
 
+/* Has block 0 the bias of Q? */
+static int
+has_biases(const struct config *c, const struct gguf *g)
+{
+    char name[80];
+
+    snprintf(name, sizeof name, "blk.0.%s", block_stored(c, W_BQ).gguf);
+    return gguf_tensor(g, name) != NULL;
+}
+
 static int
 read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
 {
@@ -144,6 +154,8 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
         set_gguf_windows(&f, g, e) < 0)
         return -1;
     *c = f.c;
+    if (family_of(c)->may_bias != 0)
+        c->attn_bias = has_biases(c, g);
     c->neos = c->eos[0] >= 0;
     c->tied = gguf_tensor(g, "output.weight") == NULL;
     return config_check(c, e);
