@@ -244,6 +244,24 @@ for i in range(25):
             partial_rotary_factor=4 / head if kind == 'dynamic' else rng.choice([2, 4]) / head)),
         f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 3)
 
+for i in range(25):
+    rng = random.Random(400 + i)
+    kv = rng.choice([1, 2, 3])
+    head = rng.choice([8, 12, 16, 32])
+    kind = ['default', *ROPE][max(0, i - 14)] if i < 14 + len(ROPE) else 'default'
+    name, cls = ('glm', 'Glm') if i % 4 == 3 else ('glm4', 'Glm4')
+    add(f'{name}-{i}-{kind}', name, cls, dict(
+        hidden_size=rng.randrange(8, 60, 4), intermediate_size=rng.randrange(3, 90),
+        num_key_value_heads=kv, num_attention_heads=kv * rng.choice([1, 2, 3]),
+        num_hidden_layers=rng.randrange(1, 5), head_dim=head,
+        vocab_size=rng.randrange(20, 300), tie_word_embeddings=i % 2 == 0,
+        attention_bias=i % 3 != 1, rms_norm_eps=10 ** rng.uniform(-7, -3),
+        max_position_embeddings=11 if kind == 'dynamic' else 64,
+        rope_parameters=dict(
+            ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6),
+            partial_rotary_factor=rng.choice([4, head // 2, head]) / head)),
+        f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 4)
+
 
 def store(name):
     """the weights and config.json again, as SAVE says"""

@@ -68,6 +68,8 @@ FAMILIES = {
     'gpt_neox': ('GPTNeoX', dict(rope_parameters=dict(
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.5))),
     'starcoder2': ('Starcoder2', {}),
+    'glm4': ('Glm4', {}),
+    'glm4-bare': ('Glm4', dict(attention_bias=False)),
     # whose converter takes 4 times the hidden size for the MLP's
     'phi': ('Phi', dict(num_key_value_heads=6, intermediate_size=384)),
     'ministral3': ('Ministral3', dict(rope_parameters=dict(

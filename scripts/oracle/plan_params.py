@@ -126,6 +126,18 @@ MODELS = {
         num_attention_heads=32, num_hidden_layers=32, num_key_value_heads=32, partial_rotary_factor=0.4,
         qk_layernorm=False, resid_pdrop=0.1, rope_scaling=None, rope_theta=10000.0,
         tie_word_embeddings=False, use_cache=True, vocab_size=51200), '2.78B', 'model card'),
+    'glm-4-9b-0414': (dict(model_type='glm4', attention_bias=True, attention_dropout=0.0, head_dim=128,
+        hidden_act='silu', hidden_size=4096, initializer_range=0.02, intermediate_size=13696,
+        max_position_embeddings=32768, num_attention_heads=32, num_hidden_layers=40, num_key_value_heads=2,
+        pad_token_id=151329, eos_token_id=[151329, 151336, 151338], partial_rotary_factor=0.5,
+        rms_norm_eps=1e-5, rope_theta=10000.0, tie_word_embeddings=False, use_cache=True,
+        vocab_size=151552), '9.4B', 'model card'),
+    'glm-4-32b-0414': (dict(model_type='glm4', attention_bias=False, attention_dropout=0.0, head_dim=128,
+        hidden_act='silu', hidden_size=6144, initializer_range=0.02, intermediate_size=23040,
+        max_position_embeddings=32768, num_attention_heads=48, num_hidden_layers=61, num_key_value_heads=2,
+        pad_token_id=151329, eos_token_id=[151329, 151336, 151338], partial_rotary_factor=0.5,
+        rms_norm_eps=1e-5, rope_theta=10000.0, tie_word_embeddings=False, use_cache=True,
+        vocab_size=151552), '-', 'model card'),
 }
 
 

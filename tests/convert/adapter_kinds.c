@@ -264,7 +264,8 @@ main(void)
         { "gpt_neox", "family/gpt_neox" },
         { "gpt_neox-dora", "family/gpt_neox" }, { "gpt2", "family/gpt2" },
         { "gpt2-dora", "family/gpt2" }, { "starcoder2", "family/starcoder2" },
-        { "phi", "family/phi" } };
+        { "phi", "family/phi" }, { "glm4", "family/glm4" },
+        { "glm", "family/glm" } };
 
     tap_scratch();
     kern_init();

@@ -443,7 +443,8 @@ main(void)
         "experts/qwen3_moe", "experts/olmoe", "experts/gpt_oss",
         "experts/deepseek_v2", "experts/deepseek_v3", "family/youtu",
         "family/lfm2", "family/apertus", "family/gpt_neox", "family/gpt2",
-        "family/starcoder2", "family/phi" };
+        "family/starcoder2", "family/phi", "family/glm4", "family/glm4-bare",
+        "family/glm" };
 
     kern_init();
     note_sink = listen;

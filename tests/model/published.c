@@ -1,4 +1,4 @@
-/* Published configurations of StarCoder2 and Phi, with the numbers of parameters that
+/* Published configurations of StarCoder2, Phi and GLM, with the numbers of parameters that
  * transformers counts (scripts/oracle/plan_params.py), and what is refused of
  * them. */
 #include "format/json.h"
@@ -106,6 +106,41 @@ test_phi(size_t i)
         "Phi %s has %zu parameters %s", phis[i].name, phis[i].params, e.msg);
 }
 
+static const struct glm {
+    const char *type, *name;
+    size_t d, mlp, L, H;
+    const char *bias;
+    size_t params;
+} glms[] = { { "glm4", "GLM-4-9B-0414", 4096, 13696, 40, 32, "true",
+                 9400279040 },
+    { "glm4", "GLM-4-32B-0414", 6144, 23040, 61, 48, "false", 32566081536 },
+    { "glm", "GLM-4-9B", 4096, 13696, 40, 32, "true", 9399951360 } };
+
+static void
+test_glm(const struct glm *g)
+{
+    struct config c;
+    struct err e = { 0 };
+    char text[1000];
+
+    snprintf(text, sizeof text,
+        "{\"attention_bias\":%s,\"attention_dropout\":0.0,"
+        "\"eos_token_id\":[151329,151336,151338],\"head_dim\":128,"
+        "\"hidden_act\":\"silu\",\"hidden_size\":%zu,"
+        "\"initializer_range\":0.02,\"intermediate_size\":%zu,"
+        "\"max_position_embeddings\":32768,\"model_type\":\"%s\","
+        "\"num_attention_heads\":%zu,\"num_hidden_layers\":%zu,"
+        "\"num_key_value_heads\":2,\"pad_token_id\":151329,"
+        "\"partial_rotary_factor\":0.5,\"rms_norm_eps\":1e-05,"
+        "\"rope_theta\":10000.0,\"tie_word_embeddings\":false,"
+        "\"torch_dtype\":\"bfloat16\",\"use_cache\":true,"
+        "\"vocab_size\":151552}",
+        g->bias, g->d, g->mlp, g->type, g->H, g->L);
+    ok(read_config(&c, text, &e) == 0 && config_params(&c, NULL) == g->params &&
+            c.attn_bias == (g->L == 40) && c.rotary == 64 && c.neos == 3,
+        "%s has %zu parameters %s", g->name, g->params, e.msg);
+}
+
 int
 main(void)
 {
@@ -118,5 +153,9 @@ main(void)
         test_phi(i);
     refuse("{" PHI ",\"qk_layernorm\":true}",
         "qk_layernorm: true is not supported");
+    for (size_t i = 0; i < sizeof glms / sizeof *glms; i++)
+        test_glm(&glms[i]);
+    refuse("{\"model_type\":\"glm4\",\"hidden_act\":\"gelu\"}",
+        "hidden_act: \"gelu\" is not supported");
     return done_testing();
 }
