@@ -146,13 +146,21 @@ FAMILIES |= {
         ODD, attention_bias=False, tie_word_embeddings=True, rope_parameters=dict(
             rope_type='default', rope_theta=1e4, partial_rotary_factor=0.75))),
     'glm': ('glm', 'Glm', ODD),
+    # block 3 has neither a window nor RoPE
+    'exaone4': ('exaone4', 'Exaone4', dict(ODD, num_hidden_layers=4, sliding_window=5)),
+    # no window, so all blocks have RoPE
+    'exaone4-full': ('exaone4', 'Exaone4', dict(
+        ODD, hidden_size=48, intermediate_size=20, sliding_window=None,
+        layer_types=['full_attention'] * 2, tie_word_embeddings=True, rope_parameters=dict(
+            rope_type='llama3', rope_theta=1e4, factor=4.0, low_freq_factor=1.0,
+            high_freq_factor=4.0, original_max_position_embeddings=8))),
     'gpt_neox-published': ('gpt_neox', 'GPTNeoX', dict(
         ODD, hidden_size=24, num_attention_heads=3, num_hidden_layers=1)),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
-TRAINED = ['apertus', 'gpt_neox', 'gpt2', 'starcoder2', 'phi', 'glm4']
+TRAINED = ['apertus', 'gpt_neox', 'gpt2', 'starcoder2', 'phi', 'glm4', 'exaone4']
 # what a family's configuration does not have
 LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim'],
          'gpt2': ['num_key_value_heads', 'head_dim', 'intermediate_size']}
@@ -174,6 +182,8 @@ FAMILIES |= {
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.4))),
     'gpt2-cut': ('gpt2', 'GPT2', dict(
         CUT, num_attention_heads=2, max_position_embeddings=24, n_inner=8)),
+    'exaone4-cut': ('exaone4', 'Exaone4', dict(
+        CUT, hidden_size=16, sliding_window=None, layer_types=['full_attention'] * 4)),
     'glm4-cut': ('glm4', 'Glm4', CUT),
     'phi-cut': ('phi', 'Phi', dict(CUT, hidden_size=16)),
     'starcoder2-cut': ('starcoder2', 'Starcoder2', CUT),
@@ -247,7 +257,7 @@ def kept(cfg, name, shape):
     # Gemma's post_attention_layernorm normalises the output of attention
     attention = 'self_attn' in what or 'attention.' in what or what in (
         'input_layernorm', 'attention_layernorm') or (
-        what == 'post_attention_layernorm' and 'gemma3' in cfg.model_type)
+        what == 'post_attention_layernorm' and cfg.model_type in ('gemma3_text', 'exaone4'))
     both = cfg.model_type == 'phi' and what == 'input_layernorm'    # it is read by both
     if not (groups + mlp if both else groups if attention else mlp):
         return tuple(slice(0) for n in shape)
@@ -351,12 +361,13 @@ def write_gguf(path, cfg, m):
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
             'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2',
             'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2', 'starcoder2': 'STARCODER2', 'phi': 'PHI2', 'glm4': 'GLM4',
-            'glm': 'CHATGLM'}
+            'glm': 'CHATGLM', 'exaone4': 'EXAONE4'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
             cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings) or (
             cfg.model_type == 'gpt_neox' and not (cfg.attention_bias and cfg.hidden_act == 'gelu')) or (
             cfg.model_type == 'gpt2' and cfg.activation_function == 'gelu') or (
+            cfg.model_type == 'exaone4' and cfg.sliding_window) or (
             cfg.model_type == 'phi' and (cfg.tie_word_embeddings or cfg.hidden_act == 'gelu')) or (
             cfg.model_type == 'starcoder2' and not (
                 cfg.use_bias and cfg.hidden_act != 'gelu' and cfg.sliding_window is None)):

@@ -474,14 +474,15 @@ main(int argc, char **argv)
         "ernie4_5", "granitemoehybrid", "qwen2_5_vl", "qwen3_vl", "youtu",
         "gpt_neox", "gpt_neox-serial", "gpt_neox-published", "gpt2",
         "gpt2-untied", "gpt2-published", "starcoder2", "starcoder2-window",
-        "phi", "phi-tied", "glm4", "glm4-bare", "glm", "lfm2", "lfm2-sees",
-        "apertus", "qwen3_5", "qwen3_5-sees", "llama-cut", "qwen2-cut",
-        "qwen3-cut", "gemma3-cut", "apertus-cut", "gpt_neox-cut", "gpt2-cut",
-        "starcoder2-cut", "phi-cut", "glm4-cut" };
+        "phi", "phi-tied", "glm4", "glm4-bare", "glm", "exaone4",
+        "exaone4-full", "lfm2", "lfm2-sees", "apertus", "qwen3_5",
+        "qwen3_5-sees", "llama-cut", "qwen2-cut", "qwen3-cut", "gemma3-cut",
+        "apertus-cut", "gpt_neox-cut", "gpt2-cut", "starcoder2-cut", "phi-cut",
+        "glm4-cut", "exaone4-cut" };
     static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3", "gemma2",
         "gemma", "cohere", "cohere2", "olmo3", "smollm3", "granite", "phi3",
         "ministral3", "seed_oss", "lfm2", "apertus", "gpt_neox", "gpt2",
-        "starcoder2", "phi", "glm4", "glm", "qwen3_5" };
+        "starcoder2", "phi", "glm4", "glm", "exaone4-full", "qwen3_5" };
     struct pool *pool = pool_new(2, NULL);
 
     if (argc > 2)

@@ -160,8 +160,8 @@ void config_bit_set(unsigned char *bits, size_t i, int on);
 size_t config_window(const struct config *c, size_t i);
 /* The shape of block i of a model that was not cut. */
 struct block_shape config_whole_block(const struct config *c, size_t i);
-/* Give block i the window, or none; in a cohere2 blocks without it have no
- * RoPE. */
+/* Give block i the window, or none; in a cohere2, and in an exaone4 that has a
+ * window, blocks without it have no RoPE. */
 void config_set_local(struct config *c, size_t i, int local);
 /* Has block i the gated delta rule or the short convolution in place of
  * attention? */

@@ -17,11 +17,11 @@ static const struct config_attr {
     { "activation_function", FAMILY_GPT2, "\"gelu_new\"" },
     { "add_cross_attention", 0, "false" },
     { "architectures", 0, "null" },
-    { "attention_bias", ~(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3 |
-        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
-        | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 | FAMILY_GPT_NEOX |
-        FAMILY_GPT2 | FAMILY_STARCODER2 | FAMILY_PHI | FAMILY_GLM4 |
-        FAMILY_GLM), "false" },
+    { "attention_bias", FAMILY_LLAMA | FAMILY_QWEN3 | FAMILY_GEMMA3 |
+        FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
+        FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
+        FAMILY_QWEN3_5 | FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE
+        | FAMILY_COHERE2 | FAMILY_APERTUS, "false" },
     { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX |
         FAMILY_GLM4 | FAMILY_GLM, "true" },
     { "attention_dropout", ~(FAMILY_SEED_OSS | FAMILY_LFM2 | FAMILY_GPT2), "0.0"
@@ -36,8 +36,8 @@ static const struct config_attr {
     { "block_auto_adjust_ff_dim", FAMILY_LFM2, "true" },
     { "block_ffn_dim_multiplier", FAMILY_LFM2, "1.0" },
     { "block_multiple_of", FAMILY_LFM2, "256" },
-    { "bos_token_id", FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_GPT_NEOX,
-        "0" },
+    { "bos_token_id", FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_GPT_NEOX |
+        FAMILY_EXAONE4, "0" },
     { "bos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_PHI3 | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL |
         FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_PHI, "1" },
@@ -65,7 +65,7 @@ static const struct config_attr {
     { "eos_token_id", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_GRANITE |
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
         | FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GPT_NEOX |
-        FAMILY_PHI, "2" },
+        FAMILY_PHI | FAMILY_EXAONE4, "2" },
     { "eos_token_id", FAMILY_COHERE | FAMILY_COHERE2, "255001" },
     { "eos_token_id", FAMILY_PHI3, "32000" },
     { "eos_token_id", FAMILY_GPT2 | FAMILY_STARCODER2, "50256" },
@@ -109,8 +109,8 @@ static const struct config_attr {
     { "hidden_size", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3
         | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE | FAMILY_MINISTRAL3 |
         FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
-        FAMILY_DEEPSEEK_V2 | FAMILY_APERTUS | FAMILY_GLM4 | FAMILY_GLM, "4096"
-        },
+        FAMILY_DEEPSEEK_V2 | FAMILY_APERTUS | FAMILY_GLM4 | FAMILY_GLM |
+        FAMILY_EXAONE4, "4096" },
     { "hidden_size", FAMILY_GPT_NEOX, "6144" },
     { "hidden_size", FAMILY_DEEPSEEK_V3, "7168" },
     { "hidden_size", FAMILY_COHERE | FAMILY_COHERE2, "8192" },
@@ -124,6 +124,7 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_GLM4 | FAMILY_GLM, "13696" },
     { "intermediate_size", FAMILY_MISTRAL | FAMILY_MINISTRAL3 | FAMILY_MINISTRAL
         | FAMILY_MIXTRAL | FAMILY_APERTUS, "14336" },
+    { "intermediate_size", FAMILY_EXAONE4, "16384" },
     { "intermediate_size", FAMILY_DEEPSEEK_V3, "18432" },
     { "intermediate_size", FAMILY_OLMOE, "2048" },
     { "intermediate_size", FAMILY_QWEN2 | FAMILY_QWEN3, "22016" },
@@ -146,7 +147,8 @@ static const struct config_attr {
     { "layer_types", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
         FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
         FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_5
-        | FAMILY_GPT_OSS | FAMILY_COHERE2 | FAMILY_LFM2, "null" },
+        | FAMILY_GPT_OSS | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_EXAONE4, "null"
+        },
     { "linear_conv_kernel_dim", FAMILY_QWEN3_5, "4" },
     { "linear_key_head_dim", FAMILY_QWEN3_5, "128" },
     { "linear_num_key_heads", FAMILY_QWEN3_5, "16" },
@@ -159,8 +161,8 @@ static const struct config_attr {
         FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_GPT_OSS | FAMILY_GLM4 |
         FAMILY_GLM, "131072" },
     { "max_position_embeddings", FAMILY_LLAMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
-        FAMILY_GRANITE | FAMILY_DEEPSEEK_V2 | FAMILY_GPT_NEOX | FAMILY_PHI,
-        "2048" },
+        FAMILY_GRANITE | FAMILY_DEEPSEEK_V2 | FAMILY_GPT_NEOX | FAMILY_PHI |
+        FAMILY_EXAONE4, "2048" },
     { "max_position_embeddings", FAMILY_MINISTRAL3, "262144" },
     { "max_position_embeddings", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "32768" },
@@ -228,7 +230,8 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
         FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_GRANITE |
         FAMILY_PHI3 | FAMILY_MINISTRAL | FAMILY_MIXTRAL | FAMILY_QWEN3_5 |
-        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS, "32" },
+        FAMILY_DEEPSEEK_V2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_EXAONE4, "32"
+        },
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
     { "num_hidden_layers", FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GLM4 |
@@ -240,7 +243,8 @@ static const struct config_attr {
     { "num_key_value_heads", FAMILY_GEMMA | FAMILY_QWEN2_MOE, "16" },
     { "num_key_value_heads", FAMILY_STARCODER2 | FAMILY_GLM4 | FAMILY_GLM, "2"
         },
-    { "num_key_value_heads", FAMILY_QWEN2 | FAMILY_QWEN3, "32" },
+    { "num_key_value_heads", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_EXAONE4, "32"
+        },
     { "num_key_value_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3 |
         FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "4" },
     { "num_key_value_heads", FAMILY_MISTRAL | FAMILY_MINISTRAL3 |
@@ -301,7 +305,7 @@ static const struct config_attr {
     { "rms_norm_eps", FAMILY_GLM4 | FAMILY_GLM, "1.5625e-07" },
     { "rms_norm_eps", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_PHI3 |
         FAMILY_MINISTRAL3 | FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_GPT_OSS |
-        FAMILY_APERTUS, "1e-05" },
+        FAMILY_APERTUS | FAMILY_EXAONE4, "1e-05" },
     { "rms_norm_eps", FAMILY_LLAMA | FAMILY_MISTRAL | FAMILY_QWEN2 |
         FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_SEED_OSS | FAMILY_MINISTRAL |
@@ -347,10 +351,11 @@ static const struct config_attr {
     { "sliding_window", FAMILY_GPT_OSS, "128" },
     { "sliding_window", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
         FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_MINISTRAL |
-        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_COHERE2, "4096" },
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_COHERE2 | FAMILY_EXAONE4,
+        "4096" },
     { "sliding_window", FAMILY_SMOLLM3 | FAMILY_PHI3 | FAMILY_MINISTRAL3 |
         FAMILY_MIXTRAL | FAMILY_OLMOE | FAMILY_STARCODER2, "null" },
-    { "sliding_window_pattern", FAMILY_COHERE2, "4" },
+    { "sliding_window_pattern", FAMILY_COHERE2 | FAMILY_EXAONE4, "4" },
     { "sliding_window_pattern", FAMILY_GEMMA3, "6" },
     { "summary_activation", FAMILY_GPT2, "null" },
     { "summary_first_dropout", FAMILY_GPT2, "0.1" },
@@ -380,7 +385,7 @@ static const struct config_attr {
     { "use_sliding_window", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "false" },
     { "v_head_dim", FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "128" },
-    { "vocab_size", FAMILY_DEEPSEEK_V2, "102400" },
+    { "vocab_size", FAMILY_DEEPSEEK_V2 | FAMILY_EXAONE4, "102400" },
     { "vocab_size", FAMILY_SMOLLM3, "128256" },
     { "vocab_size", FAMILY_DEEPSEEK_V3, "129280" },
     { "vocab_size", FAMILY_MINISTRAL3 | FAMILY_APERTUS, "131072" },

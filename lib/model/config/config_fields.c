@@ -133,8 +133,8 @@ static const struct field rows[] = {
         SIZE(window, 1, MOST_T), .need = FAMILY_GPT_OSS | FAMILY_COHERE2,
         .turn = TURN_WINDOWS },
     { NULL, "attention.sliding_window",
-        FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_PHI3, SIZE(window, 0, MOST_T),
-        .turn = TURN_WINDOWS },
+        FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_PHI3 | FAMILY_EXAONE4,
+        SIZE(window, 0, MOST_T), .turn = TURN_WINDOWS },
     { NULL, "attention.sliding_window", BUT(WINDOWED | FAMILY_PHI3),
         .only = "0" },
     { NULL, "attention.sliding_window_pattern", WINDOWED, KNOWN },
@@ -144,6 +144,8 @@ static const struct field rows[] = {
         SIZE(every, 1, CONFIG_LAYERS), .how = READ_ONLY },
     { "sliding_window_pattern", NULL, FAMILY_GEMMA3 | FAMILY_COHERE2,
         SIZE(every, 1, CONFIG_LAYERS), .how = READ_ONLY },
+    /* a number, or letters; config.c reads it */
+    { "sliding_window_pattern", NULL, FAMILY_EXAONE4, KNOWN },
     { "use_sliding_window", NULL, QWEN, BOOL(windowed) },
     { "max_window_layers", NULL, QWEN, SIZE(window_from, 0, CONFIG_LAYERS),
         .how = READ_ONLY },
@@ -390,7 +392,8 @@ config_file_of(struct config_file *f, const struct config *c)
     config_file_init(f, c);
     f->window = c->window;
     /* in these families transformers refuses a sliding_window of null */
-    if (family_of(c)->windows == WINDOW_EVERY && c->window == 0)
+    if (family_of(c)->windows == WINDOW_EVERY && c->window == 0 &&
+        family_of(c)->bit != FAMILY_EXAONE4)
         f->window = (size_t)config_missing("sliding_window", family_of(c)->bit);
     f->windowed = c->window > 0;
     f->rotary = config_rotary(c);

@@ -367,6 +367,14 @@ static const struct family families[] = {
         .fused = glm_fused,
         .pairs = 1,
         .may_bias = BIASES },
+    { .type = "exaone4",
+        .class = "Exaone4ForCausalLM",
+        .gguf = "exaone4",
+        .bit = FAMILY_EXAONE4,
+        .more = QK_NORMS | POST_NORMS,
+        .less = PRE_NORMS,
+        .windows = WINDOW_EVERY,
+        .every = 4 },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 

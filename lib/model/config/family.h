@@ -44,6 +44,7 @@
 #define FAMILY_PHI FAMILY_BIT(30)
 #define FAMILY_GLM4 FAMILY_BIT(31)
 #define FAMILY_GLM FAMILY_BIT(32)
+#define FAMILY_EXAONE4 FAMILY_BIT(33)
 
 /* Which blocks attend only to the last sliding_window tokens: those that
  * layer_types calls sliding_attention or, without that key, as below. */

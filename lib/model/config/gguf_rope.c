@@ -311,7 +311,8 @@ rope_unsaid(const struct config *c)
     switch (c->rope) {
     case ROPE_LLAMA3:
         return strcmp(f->gguf, "llama") == 0 ||
-                (f->bit & (FAMILY_GRANITE | FAMILY_APERTUS)) != 0
+                (f->bit & (FAMILY_GRANITE | FAMILY_APERTUS | FAMILY_EXAONE4)) !=
+                    0
             ? NULL
             : "rope_parameters: llama3";
     case ROPE_DYNAMIC: return "rope_parameters: dynamic";
