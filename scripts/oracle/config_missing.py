@@ -48,6 +48,7 @@ OWN = {
     "gpt_neox": dict(num_attention_heads=8, rotary_pct=0.5, rotary_emb_base=777, hidden_act="gelu_new"),
     "gpt2": dict(n_embd=48, n_head=6, n_layer=4, n_inner=40, n_positions=64, layer_norm_epsilon=1e-4,
         activation_function="gelu"),
+    "exaone4": dict(rms_norm_eps=1e-3),
     "glm4": dict(attention_bias=False, partial_rotary_factor=0.75), "glm": dict(partial_rotary_factor=0.75),
     "phi": dict(num_attention_heads=32, partial_rotary_factor=0.75, hidden_act="gelu"),
     "starcoder2": dict(norm_epsilon=1e-4, use_bias=False, hidden_act="gelu"),
@@ -135,6 +136,8 @@ def want(j):
         w |= dict(attn_bias=int(c.attention_bias))
     if c.model_type == "phi":
         w |= dict(exact_gelu=int(c.hidden_act == "gelu"))
+    if c.model_type == "exaone4":
+        w["no_rope"] = [int(x == "full_attention" and c.sliding_window is not None) for x in types]
     if c.model_type == "cohere2":
         w["no_rope"] = [int(x == "full_attention") for x in types]
     n = g("num_local_experts", g("num_experts", g("n_routed_experts")))

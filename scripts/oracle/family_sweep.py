@@ -262,6 +262,25 @@ for i in range(25):
             partial_rotary_factor=rng.choice([4, head // 2, head]) / head)),
         f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 4)
 
+for i in range(25):
+    rng = random.Random(500 + i)
+    kv = rng.choice([1, 2, 3])
+    kind = ['default', *ROPE][max(0, i - 14)] if i < 14 + len(ROPE) else 'default'
+    blocks, window = rng.randrange(1, 6), 5 if i % 3 else None
+    types = ['full_attention'] * blocks if window is None else [
+        rng.choice(['full_attention', 'sliding_attention']) for _ in range(blocks)]
+    add(f'exaone4-{i}-{kind}', 'exaone4', 'Exaone4', dict(
+        hidden_size=rng.randrange(8, 60, 4), intermediate_size=rng.randrange(3, 90),
+        num_key_value_heads=kv, num_attention_heads=kv * rng.choice([1, 2, 3]),
+        num_hidden_layers=blocks, head_dim=rng.choice([4, 6, 16, 30]), sliding_window=window,
+        layer_types=None if i % 6 in (4, 5) and window else types, sliding_window_pattern=3,
+        vocab_size=rng.randrange(20, 300), tie_word_embeddings=i % 2 == 0,
+        rms_norm_eps=10 ** rng.uniform(-7, -3),
+        max_position_embeddings=11 if kind == 'dynamic' else 64,
+        rope_parameters=dict(
+            ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6))),
+        f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 4)
+
 
 def store(name):
     """the weights and config.json again, as SAVE says"""

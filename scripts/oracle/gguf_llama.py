@@ -68,6 +68,8 @@ FAMILIES = {
     'gpt_neox': ('GPTNeoX', dict(rope_parameters=dict(
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.5))),
     'starcoder2': ('Starcoder2', {}),
+    # llama.cpp reads a window only in 64 blocks
+    'exaone4': ('Exaone4', dict(sliding_window=None, layer_types=['full_attention'] * 4)),
     'glm4': ('Glm4', {}),
     'glm4-bare': ('Glm4', dict(attention_bias=False)),
     # whose converter takes 4 times the hidden size for the MLP's

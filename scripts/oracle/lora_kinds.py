@@ -5,11 +5,12 @@ The base models are those of tests/golden/family and tests/golden/experts, made 
 from their seeds.  Writes OUTDIR/NAME/, an adapter whose B is not zero, and
 OUTDIR/kinds.safetensors: ids u16 and first u32 [2,20] of each NAME as family.py, and
 logits.NAME F32.
-  and of phi3, cohere2, lfm2, apertus, gpt_neox, gpt2, starcoder2, phi and glm4 loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py, whose AdamW it is.
+  and of phi3, cohere2, lfm2, apertus, gpt_neox, gpt2, starcoder2, phi, glm4 and exaone4 loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py, whose AdamW it is.
   phi3, phi3-dora    qkv_proj, gate_up_proj (each one matrix), o_proj, down_proj
   qwen3_moe, gpt_oss q_proj, k_proj, v_proj, o_proj beside experts
   qwen3_5            the same, beside blocks without attention, and the MLP
   cohere, cohere2    the same, and the MLP, which read one norm
+  exaone4            the same, whose norms come after
   apertus, starcoder2, phi  the same, whose MLP has no gate
   glm4, glm          attention, and gate_up_proj (one matrix)
   gpt_neox, gpt_neox-dora  query_key_value (one matrix, its rows by head), and the others
@@ -46,6 +47,7 @@ KINDS = {
         'q_proj', 'k_proj', 'v_proj', 'in_proj', 'out_proj', 'w1', 'w2', 'w3'], False),
     'apertus': (lambda: family.make('apertus'), ATTENTION + MLP[1:], False),
     'starcoder2': (lambda: family.make('starcoder2'), ATTENTION + GPT2[1:], False),
+    'exaone4': (lambda: family.make('exaone4'), ATTENTION + MLP, False),
     'glm4': (lambda: family.make('glm4'), ATTENTION + FUSED[1:2] + MLP[2:], False),
     'glm': (lambda: family.make('glm'), ATTENTION + FUSED[1:2] + MLP[2:], False),
     'phi': (lambda: family.make('phi'), ATTENTION[:3] + ['dense', 'fc1', 'fc2'], False),
@@ -74,7 +76,7 @@ def golden(out, name, got):
             f'logits.{name}': logits}
     adapted.float().save_pretrained(f'{out}/{name}')
     os.remove(f'{out}/{name}/README.md')
-    if 'phi' in name or name in ('cohere2', 'lfm2', 'apertus', 'gpt_neox', 'gpt2', 'starcoder2', 'glm4'):
+    if 'phi' in name or name in ('cohere2', 'lfm2', 'apertus', 'gpt_neox', 'gpt2', 'starcoder2', 'glm4', 'exaone4'):
         train(cfg, m, adapted.double(), name, got)
 
 

@@ -138,6 +138,14 @@ MODELS = {
         pad_token_id=151329, eos_token_id=[151329, 151336, 151338], partial_rotary_factor=0.5,
         rms_norm_eps=1e-5, rope_theta=10000.0, tie_word_embeddings=False, use_cache=True,
         vocab_size=151552), '-', 'model card'),
+    'exaone-4.0-32b': (dict(model_type='exaone4', attention_dropout=0.0, bos_token_id=1, eos_token_id=361,
+        pad_token_id=0, head_dim=128, hidden_act='silu', hidden_size=5120, initializer_range=0.02,
+        intermediate_size=27392, layer_types=(['sliding_attention'] * 3 + ['full_attention']) * 16,
+        max_position_embeddings=131072, num_attention_heads=40, num_hidden_layers=64, num_key_value_heads=8,
+        rms_norm_eps=1e-5, rope_scaling=dict(rope_type='llama3', factor=16.0, low_freq_factor=1.0,
+        high_freq_factor=4.0, original_max_position_embeddings=8192), rope_theta=1000000,
+        sliding_window=4096, sliding_window_pattern='LLLG', tie_word_embeddings=False, use_cache=True,
+        vocab_size=102400), '32.0B', 'model card, 30.95B beside the embeddings'),
 }
 
 

@@ -1,4 +1,4 @@
-/* Published configurations of StarCoder2, Phi and GLM, with the numbers of parameters that
+/* Published configurations of StarCoder2, Phi, GLM and EXAONE 4, with the numbers of parameters that
  * transformers counts (scripts/oracle/plan_params.py), and what is refused of
  * them. */
 #include "format/json.h"
@@ -141,6 +141,59 @@ test_glm(const struct glm *g)
         "%s has %zu parameters %s", g->name, g->params, e.msg);
 }
 
+#define EXAONE4 "\"model_type\":\"exaone4\""
+
+static void
+test_exaone4(void)
+{
+    static const char rope[] =
+        "\"rope_scaling\":{\"factor\":16.0,\"high_freq_factor\":4.0,"
+        "\"low_freq_factor\":1.0,\"original_max_position_embeddings\":8192,"
+        "\"rope_type\":\"llama3\"},\"rope_theta\":1000000,\"vocab_size\":"
+        "102400,\"rms_norm_eps\":1e-05,\"max_position_embeddings\":65536,"
+        "\"bos_token_id\":1,\"eos_token_id\":361,\"pad_token_id\":0,"
+        "\"num_key_value_heads\":8," EXAONE4;
+    struct config c;
+    struct err e = { 0 };
+    char text[2000];
+    int same = 1;
+
+    snprintf(text, sizeof text,
+        "{%s,\"hidden_size\":2048,\"intermediate_size\":4096,"
+        "\"num_hidden_layers\":30,\"num_attention_heads\":32,\"head_dim\":64,"
+        "\"sliding_window\":null,\"sliding_window_pattern\":null,"
+        "\"tie_word_embeddings\":true}",
+        rope);
+    ok(read_config(&c, text, &e) == 0 &&
+            config_params(&c, NULL) == 1279391488 && c.window == 0 &&
+            config_rope(&c, 3) && c.rope == ROPE_LLAMA3,
+        "EXAONE 4.0 1.2B has 1279391488 parameters %s", e.msg);
+    snprintf(text, sizeof text,
+        "{%s,\"hidden_size\":5120,\"intermediate_size\":27392,"
+        "\"num_hidden_layers\":64,\"num_attention_heads\":40,"
+        "\"head_dim\":128,\"sliding_window\":4096,"
+        "\"sliding_window_pattern\":4,\"tie_word_embeddings\":false}",
+        rope);
+    ok(read_config(&c, text, &e) == 0 && config_params(&c, NULL) == 32003216384,
+        "EXAONE 4.0 32B has 32003216384 parameters %s", e.msg);
+    for (size_t i = 0; i < c.L; i++)
+        same &= config_rope(&c, i) == ((i + 1) % 4 != 0) &&
+            config_window(&c, i) == ((i + 1) % 4 != 0 ? 4096 : 0);
+    ok(same, "3 of 4 blocks have a window and RoPE");
+    ok(read_config(&c,
+           "{" EXAONE4 ",\"num_hidden_layers\":2,\"layer_types\":["
+           "\"sliding_attention\",\"full_attention\"],"
+           "\"sliding_window_pattern\":\"LLLG\"}",
+           &e) == 0 &&
+            config_rope(&c, 0) && !config_rope(&c, 1),
+        "letters of a pattern beside layer_types %s", e.msg);
+    refuse("{" EXAONE4 ",\"sliding_window_pattern\":\"LLLG\"}",
+        "sliding_window_pattern");
+    refuse("{" EXAONE4 ",\"num_hidden_layers\":1,\"sliding_window\":null,"
+           "\"layer_types\":[\"sliding_attention\"]}",
+        "there is no sliding_window");
+}
+
 int
 main(void)
 {
@@ -157,5 +210,6 @@ main(void)
         test_glm(&glms[i]);
     refuse("{\"model_type\":\"glm4\",\"hidden_act\":\"gelu\"}",
         "hidden_act: \"gelu\" is not supported");
+    test_exaone4();
     return done_testing();
 }

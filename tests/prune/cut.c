@@ -383,6 +383,7 @@ main(void)
     test_groups("tests/golden/family/glm4", 0);
     test_groups("tests/golden/family/glm4-bare", 1);
     test_groups("tests/golden/family/glm", 1);
+    test_groups("tests/golden/family/exaone4", 0);
     test_groups("tests/golden/family/ministral", 1);
     test_groups("tests/golden/family/cohere", 0);
     test_groups("tests/golden/family/cohere2", 1);

@@ -5,7 +5,7 @@
 
 batches 6 >b || exit 1
 for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
-    cohere cohere2 gpt_neox gpt2 starcoder2 phi glm4 glm; do
+    cohere cohere2 gpt_neox gpt2 starcoder2 phi glm4 glm exaone4; do
     # windows shorter than the rows, where the family has any
     act='"hidden_act": "silu"'
     head=12

@@ -184,6 +184,7 @@ main(void)
     steps_are_pefts("starcoder2", "tests/golden/family/starcoder2", 2, 0);
     steps_are_pefts("phi", "tests/golden/family/phi", 2, 0);
     steps_are_pefts("glm4", "tests/golden/family/glm4", 2, 0);
+    steps_are_pefts("exaone4", "tests/golden/family/exaone4", 2, 0);
     new_adapter();
     pool_free(pool);
     golden_close(&g);

@@ -101,7 +101,7 @@ int
 main(void)
 {
     static const char *const names[] = { "apertus", "gpt_neox", "gpt2",
-        "starcoder2", "phi", "glm4" };
+        "starcoder2", "phi", "glm4", "exaone4" };
     struct err e;
 
     if (kern_init() != NULL || (pool = pool_new(2, &e)) == NULL)
