@@ -160,7 +160,8 @@ generate(const struct family_case *c, const struct model *m, struct pool *pool,
 }
 
 /* Replace the final states by the cross-entropy's gradients with respect to
- * them, and add the head's and its bias's to their groups.  The logits are the golden ones. */
+ * them, and add those of the head and of its bias to their groups.  The logits
+ * are the golden ones. */
 static void
 loss_grad(const struct family_case *c, struct tmodel *t, float *final)
 {

@@ -1,6 +1,6 @@
-/* Published configurations of StarCoder2, Phi, GLM and EXAONE 4, with the numbers of parameters that
- * transformers counts (scripts/oracle/plan_params.py), and what is refused of
- * them. */
+/* Published configurations of StarCoder2, Phi, GLM and EXAONE 4, with the
+ * numbers of parameters that transformers counts
+ * (scripts/oracle/plan_params.py), and what is refused of them. */
 #include "format/json.h"
 #include "model/config/config.h"
 #include "../lib/tap.h"

@@ -117,9 +117,7 @@ like 'the cost of the wire is told' \
 # their own ---
 for family in gpt2 phi; do
     config $family.json 4 32 48
-    sed -i 's/"llama"/"'$family'"/
-        s/"hidden_act": "silu"/"hidden_act": "gelu_new", "activation_function": "gelu_new"/' \
-        $family.json
+    sed -i -e "s/llama/$family/" -e 's/\("hidden_act": \)"silu"/\1"gelu_new"/' $family.json
     how="-m $family.json -t tok --lr 1e-3 --deterministic"
     # shellcheck disable=SC2086 # a list
     ok "one process trains a $family" student -q $how -o $family b

@@ -248,9 +248,9 @@ null_is_value(const char *name)
 }
 
 /* Should fill_missing set the key `name` of j to v?  The id of a token is set
- * only if it, or the last one of a list, is below vocab_size, rope_parameters only if j has no
- * rope_scaling.  rope_theta is not set: config_rope.c finds it in several
- * keys. */
+ * only if it, or the last one of a list, is below vocab_size, rope_parameters
+ * only if j has no rope_scaling.  rope_theta is not set: config_rope.c finds it
+ * in several keys. */
 static int
 is_filled(const json_t *j, const char *name, const json_t *v, uint64_t family)
 {

@@ -43,9 +43,9 @@ struct weight {
                                     * (packed.h); or NULL */
     const struct low_rank *low;    /* an adapter's change (adapter.h), which
                                     * passes add to products; or NULL */
-    const unsigned char *bias; /* of a head: a number for each row, which
+    const unsigned char *bias;     /* of a head: a number for each row, which
                                 * weight_add_bias adds to products; or NULL */
-    enum dtype bias_dtype;     /* F32, F16 or BF16 */
+    enum dtype bias_dtype;         /* F32, F16 or BF16 */
 };
 struct int_matrix;
 struct low_rank;
