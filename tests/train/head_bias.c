@@ -146,7 +146,8 @@ main(void)
     ok(near(a.sum.ce, b.sum.ce, 0, 1e-6) && near(a.sum.kl, b.sum.kl, 0, 1e-6),
         "losses are those of a column more (%g, %g)", a.sum.ce, a.sum.kl);
     off = gradients_off(&a, &b);
-    ok(off <= 1e-6, "so are gradients of losses (%.2g)", off);
+    ok(off <= 1e-6, "gradients of losses are those of a column more (%.2g)",
+        off);
     log_probabilities(&s, 0, &a);
     log_probabilities(&s, 1, &b);
     off = 0.0;
@@ -154,7 +155,9 @@ main(void)
         off = farther(off, fabs(a.logp[i] - b.logp[i]));
     ok(off <= 4e-6, "log probabilities are those of a column more (%.2g)", off);
     off = gradients_off(&a, &b);
-    ok(off <= 2e-6, "so are gradients of log probabilities (%.2g)", off);
+    ok(off <= 2e-6,
+        "gradients of log probabilities are those of a column more (%.2g)",
+        off);
     pool_free(pool);
     return done_testing();
 }
