@@ -146,6 +146,11 @@ merge_models(const struct model *m, size_t n, struct model *out)
         out->head = out->embed;
     else
         merge_weight(from, n, &out->head);
+    for (size_t k = 0; k < n; k++)
+        from[k] = &m[k].head_bias;
+    if (from[0]->rows > 0)
+        merge_weight(from, n, &out->head_bias);
+    model_set_bias(out);
     free(from);
 }
 
@@ -164,6 +169,8 @@ free_merged(struct model *out)
         free((void *)(uintptr_t)out->positions.data);
     if (!out->c.tied)
         free((void *)(uintptr_t)out->head.data);
+    if (out->head_bias.rows > 0)
+        free((void *)(uintptr_t)out->head_bias.data);
     free(out->block);
 }
 

@@ -12,6 +12,7 @@
 struct stream_base {
     struct targets targets; /* final states of the current batch */
     void *head;             /* copy of the teacher's head; NULL: not read yet */
+    void *bias;             /* of its bias; NULL: it has none */
 };
 
 void
@@ -28,6 +29,7 @@ stream_base_free(struct stream_base *t)
         return;
     targets_release(&t->targets);
     free(t->head);
+    free(t->bias);
     free(t);
 }
 
@@ -53,6 +55,25 @@ head_alone(struct model *m, const struct st_tensor *h, const void *data)
         .rows = h->shape[0],
         .cols = h->shape[1],
         .stride = h->nbytes / h->shape[0] };
+}
+
+/* Let the base's head, of V rows, have the bias of the message. */
+static void
+take_bias(struct eval *e, const struct msg *m, size_t V)
+{
+    const struct st_tensor *b = st_find(&m->st, "head_bias");
+    struct weight *head = &e->j[e->base].m.head;
+
+    if (b == NULL)
+        return;
+    if (b->dtype != DT_F32 || b->ndim != 1 || b->n != V)
+        die(EX_INPUT,
+            "%s: the bias of the teacher's head is not an F32 for each row",
+            e->input);
+    e->stream_base->bias = xmalloc(b->nbytes);
+    memcpy(e->stream_base->bias, b->data, b->nbytes);
+    head->bias = e->stream_base->bias;
+    head->bias_dtype = DT_F32;
 }
 
 /* The soft cap (final_logit_softcapping) to apply to logits that are computed
@@ -97,6 +118,7 @@ stream_base_head(struct eval *e, const struct msg *m)
     t->head = xmalloc(h->nbytes);
     memcpy(t->head, h->data, h->nbytes);
     head_alone(base, h, t->head);
+    take_bias(e, m, h->shape[0]);
     base->c.final_cap = logit_cap(e, m);
     t->targets.kind = TARGETS_FINAL;
     t->targets.width = h->shape[1];

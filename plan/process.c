@@ -113,7 +113,9 @@ static void
 add_plan(struct figures *f, const struct plan *p, const struct layout *m,
     size_t T)
 {
-    const size_t d = m->c.d, head = m->c.tied ? 0 : m->c.V * d;
+    const size_t d = m->c.d;
+    const size_t biases = family_has_outer(&m->c, OUTER_HEAD_BIAS) ? m->c.V : 0;
+    const size_t head = (m->c.tied ? 0 : m->c.V * d) + biases;
     const size_t learned =
         family_has_outer(&m->c, OUTER_POSITIONS) ? m->c.max_pos * d : 0;
     const size_t embed = m->c.V * d + learned;

@@ -69,7 +69,8 @@ shape_from_config(struct shape *s, const struct config *c,
         .window = (double)c->window,
         .tied = c->tied,
         .outer =
-            (double)(family_has_outer(c, OUTER_NORM_BIAS) ? 2 * c->d : c->d),
+            (double)(family_has_outer(c, OUTER_NORM_BIAS) ? 2 * c->d : c->d) +
+            (double)(family_has_outer(c, OUTER_HEAD_BIAS) ? c->V : 0),
         .positions =
             (double)(family_has_outer(c, OUTER_POSITIONS) ? c->max_pos * c->d
                                                           : 0) };

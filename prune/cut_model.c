@@ -236,9 +236,12 @@ model_cut_rows(struct model *out, const struct model *m, const uint32_t *id,
     out->block = xreallocarray(NULL, m->c.L, sizeof *out->block);
     memcpy(out->block, m->block, m->c.L * sizeof *out->block);
     cut_ids(&out->c, id, n);
-    arena_init(a, m->c.tied ? bytes : 2 * bytes);
+    arena_init(a, (m->c.tied ? bytes : 2 * bytes) + n * sizeof(float) + 64);
     out->embed = cut_rows(&m->embed, rows, n, a);
     out->head = m->c.tied ? out->embed : cut_rows(&m->head, rows, n, a);
+    if (m->head_bias.rows > 0)
+        out->head_bias = cut_cols(&m->head_bias, rows, n, a);
+    model_set_bias(out);
     free(rows);
 }
 

@@ -15,6 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Store the bias of the head of the `teacher` message, if it has one. */
+static void
+store_bias(struct feed *f, const struct msg *m)
+{
+    const struct st_tensor *b = st_find(&m->st, "head_bias");
+
+    if (b == NULL)
+        return;
+    if (b->dtype != DT_F32 || b->ndim != 1 || b->n != f->head.rows)
+        die(EX_INPUT,
+            "%s: message %llu: head_bias is not an F32 for each row of head",
+            f->name, (unsigned long long)m->seq);
+    f->bias_mem = xmalloc(b->nbytes);
+    memcpy(f->bias_mem, b->data, b->nbytes);
+    f->head.bias = f->bias_mem;
+    f->head.bias_dtype = DT_F32;
+}
+
 /* Store the head of the `teacher` message; with --teacher only check that
  * --teacher's head has the hash that the message gives. */
 static void
@@ -58,6 +76,7 @@ store_head(struct feed *f, const struct msg *m)
         memcpy(f->head_mem, h->data, h->nbytes);
     }
     f->head.data = f->head_mem;
+    store_bias(f, m);
 }
 
 /* Match the student's blocks with the teacher's, whose configuration is in the
@@ -121,7 +140,8 @@ check_teacher_head(struct feed *f)
 
     if (targets_width(s, TARGETS_FINAL) == 0) {
         free(f->head_mem);
-        f->head_mem = NULL;
+        free(f->bias_mem);
+        f->head_mem = f->bias_mem = NULL;
         f->head = (struct weight){ 0 };
         if (f->have_model)
             model_forget(&f->teacher, NULL);
@@ -356,6 +376,7 @@ feed_close(struct feed *f)
     if (f->have_model)
         model_close(&f->teacher);
     free(f->head_mem);
+    free(f->bias_mem);
     free(f->map);
     targets_release(&f->targets);
 }

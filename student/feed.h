@@ -21,6 +21,7 @@ struct feed {
     struct model teacher;    /* --teacher, used for its head */
     int have_model;          /* 1: teacher is open */
     unsigned char *head_mem; /* memory of a head from the stream, or NULL */
+    unsigned char *bias_mem; /* of its bias, or NULL */
     struct weight head;
     char head_hash[33];  /* hash of the head of the stream's teacher, or "" */
     int taught;          /* 1: the stream has a `teacher` message */

@@ -40,7 +40,8 @@ share_head(struct feed *mine, const struct feed *training)
         strcmp(mine->head_hash, training->head_hash) != 0)
         return;
     free(mine->head_mem);
-    mine->head_mem = NULL;
+    free(mine->bias_mem);
+    mine->head_mem = mine->bias_mem = NULL;
     mine->head = training->head;
 }
 

@@ -63,6 +63,8 @@ send_self(struct teacher *t, struct err *e)
     char *config = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS), hash[33];
     char tau[32];
     float *norm = xreallocarray(NULL, d, sizeof(float));
+    const size_t biases = head ? t->m.head_bias.cols : 0;
+    float *bias = xreallocarray(NULL, biases + 1, sizeof *bias);
     int r;
 
     model_head_hash(&t->m, hash);
@@ -88,15 +90,22 @@ send_self(struct teacher *t, struct err *e)
     }
     if (head)
         st_out_tensor(o, "head", head_type(w), 2, shape, NULL);
+    if (biases > 0) {
+        st_out_tensor(o, "head_bias", DT_F32, 1, &biases, NULL);
+        weight_rows(&t->m.head_bias, 0, 1, bias);
+    }
     st_out_tensor(o, "norm", DT_F32, 1, &d, NULL);
     r = msg_send_begin(t->out, e);
     if (r == 0 && head)
         r = send_head(t, e);
+    if (r == 0 && biases > 0)
+        r = msg_send_part(t->out, bias, biases * sizeof *bias, e);
     if (r == 0)
         r = msg_send_part(t->out, norm, d * sizeof *norm, e);
     model_forget(&t->m, NULL);
     json_decref(j);
     free(config);
+    free(bias);
     free(norm);
     return r;
 }

@@ -250,6 +250,7 @@ effective_begin(struct tmodel *t, const struct effective *how, struct err *e)
             x.w->data = (const unsigned char *)x.e;
     if (t->m.c.tied)
         t->m.head = t->m.embed;
+    model_set_bias(&t->m);
     for (size_t i = 0; how->of > 0 && i < t->m.c.L; i++)
         t->m.block[i].sparse = 0;
     return 0;

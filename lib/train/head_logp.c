@@ -65,6 +65,12 @@ head_logp_cap(struct head_logp *h, struct arena *a, double cap)
 }
 
 void
+head_logp_bias(struct head_logp *h, float *db)
+{
+    h->s.db = db;
+}
+
+void
 head_logp_free(struct head_logp *h)
 {
     free(h);
@@ -82,6 +88,7 @@ logp_logits(void *ctx, size_t s, size_t worker)
 
     weight_product(q->w, s * w, cols, q->n, q->hs,
         head_slices_wide(&h->s, worker), z, h->s.ld);
+    weight_add_bias(q->w, s * w, cols, q->n, z, h->s.ld);
     head_slices_capped(&h->s, s, q->n);
     for (size_t i = 0; i < q->n; i++) {
         if (q->tau != 1.0f)

@@ -33,6 +33,8 @@ struct head_logp *head_logp_new(struct arena *a, struct pool *pool, size_t V,
 /* Cap logits as config.final_cap does; 0: do not.  Call it right after
  * head_logp_new, with the same arena. */
 void head_logp_cap(struct head_logp *h, struct arena *a, double cap);
+/* As head_loss_bias, for head_logp_grad. */
+void head_logp_bias(struct head_logp *h, float *db);
 void head_logp_free(struct head_logp *h);
 
 /* Results for n predictions; entropy and hit may be NULL. */

@@ -126,6 +126,12 @@ head_loss_caps(struct head_loss *h, struct arena *a, double own, double told)
 }
 
 void
+head_loss_bias(struct head_loss *h, float *db)
+{
+    h->s.db = db;
+}
+
+void
 head_loss_free(struct head_loss *h)
 {
     free(h);
@@ -206,8 +212,11 @@ slice_logits(void *ctx, size_t s, size_t worker)
     double t = profile_begin();
 
     weight_product(q->ws, s * w, cols, q->n, q->hs, wide, zs, ld);
-    if (zt != NULL)
+    weight_add_bias(q->ws, s * w, cols, q->n, zs, ld);
+    if (zt != NULL) {
         weight_product(q->wt, s * w, told, q->n, h->ht, wide, zt, ld);
+        weight_add_bias(q->wt, s * w, told, q->n, zt, ld);
+    }
     head_slices_capped(&h->s, s, q->n);
     for (size_t i = 0; zt != NULL && h->told_cap > 0.0f && i < q->n; i++)
         kern.softcap(zt + i * ld, h->told_cap, told);

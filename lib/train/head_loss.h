@@ -23,6 +23,9 @@ struct head_loss *head_loss_new(struct arena *a, struct pool *pool, size_t V,
  * head_loss_new, with the same arena. */
 void head_loss_caps(struct head_loss *h, struct arena *a, double own,
     double told);
+/* Let later calls of head_loss_rows add the gradient of the head's bias to db
+ * [V]; NULL: the head has none, or it is not trained. */
+void head_loss_bias(struct head_loss *h, float *db);
 void head_loss_free(struct head_loss *h);
 
 /*

@@ -97,6 +97,8 @@ head_slices_products(const struct head_slices *h, size_t s, size_t n,
     if (dw != NULL)
         kern.gemm_tn(cols, d, n, grad, h->ld, hs, d, GEMM_ADD, dw + s * w * d,
             d);
+    for (size_t i = 0; h->db != NULL && i < n; i++)
+        kern.add(h->db + s * w, h->db + s * w, grad + i * h->ld, cols);
     weight_product_back(ws, s * w, cols, 0, d, n, grad, h->ld, GEMM_SET,
         head_slices_wide(h, worker), h->part + s * h->R * d, d);
     profile_end("head gradients", t,

@@ -25,6 +25,8 @@ struct head_slices {
     float cap;            /* head_slices_cap; 0: none */
     float *capped;        /* [workers][width] */
     float *wide;          /* [workers][WEIGHT_PIECE], or NULL */
+    float *db;            /* [V] gradient of the head's bias; NULL: there is
+                           * none, or it is not wanted */
 };
 
 /* Allocate zs, part and, if `widen`, wide in `a` (which may be planning), for a
@@ -51,7 +53,7 @@ float *head_slices_wide(const struct head_slices *h, size_t worker);
 size_t head_slices_cols(const struct head_slices *h, size_t s);
 /* hs [n,d]: states of n predictions.  From the gradients of their logits in
  * slice s, add the gradient of the head ws [V,d] to dw [V,d] (NULL: it is not
- * wanted), and compute the slice's part of dh. */
+ * wanted) and that of its bias to h->db, and compute the slice's part of dh. */
 void head_slices_products(const struct head_slices *h, size_t s, size_t n,
     const struct weight *ws, const float *hs, float *dw, size_t worker);
 /* Write dh [n,d], the sum of the slices' parts. */

@@ -444,6 +444,18 @@ balance_rows(const struct row_pass *p)
     }
 }
 
+/* Where to add the gradient of the head's bias; NULL: there is none, or it is
+ * not trained. */
+static float *
+bias_grad(const struct tmodel *t)
+{
+    const size_t at = t->m.c.L + OUTER_HEAD_BIAS;
+
+    return family_has_outer(&t->m.c, OUTER_HEAD_BIAS) && !t->group[at].frozen
+        ? t->group[at].g
+        : NULL;
+}
+
 /* Compute the losses, if this rank has the last block, and run backward. */
 static void
 backward_rows(struct row_pass *p, int last)
@@ -455,8 +467,13 @@ backward_rows(struct row_pass *p, int last)
     if (last) {
         const struct judge j = { s->head, &s->o, s->teacher_head };
         const struct group *head = &s->t->group[fetch_head(m)];
+        float *db = bias_grad(s->t);
 
         fetch_now(m, fetch_head(m));
+        if (s->logp != NULL)
+            head_logp_bias(s->logp, db);
+        else
+            head_loss_bias(s->head, db);
         for (size_t b = 0; b < p->rows.B; b++)
             row_losses(p, b, &j, 1, head->frozen ? NULL : head->g);
         fetch_done(m, fetch_head(m));
@@ -465,6 +482,8 @@ backward_rows(struct row_pass *p, int last)
         balance_rows(p);
     if (s->t->take != NULL && !m->c.tied)
         s->t->take(s->t->take_ctx, fetch_head(m));
+    if (s->t->take != NULL && family_has_outer(&m->c, OUTER_HEAD_BIAS))
+        s->t->take(s->t->take_ctx, m->c.L + OUTER_HEAD_BIAS);
     bwd_backward(s->bwd, &p->rows, sh ? square_head : NULL, p);
 }
 

@@ -96,6 +96,8 @@ def keys_of(t):
     own = {k: v if wide[k] == v else None for k, v in vars(made).items()
         if not k.startswith("_") and k not in fields}
     own = read_by_model(cls) | own | taken(cls, ["__post_init__", "convert_rope_params_to_dict"]) | fields
+    # ids that a missing list becomes
+    own |= {k: v for k, v in vars(made).items() if k.endswith("_token_id") and isinstance(v, list)}
     own |= dict(rope_parameters=default_rope(cls))
     theta = cls.default_theta
     own["rope_theta"] = theta["global"] if isinstance(theta, dict) else float(theta)
@@ -127,7 +129,7 @@ def mask(types):
     out = " | ".join(name(t) for t in types)
     if len(types) > len(TYPES) // 2:
         rest = [name(t) for t in TYPES if t not in types]
-        out = "~(unsigned)(%s)" % " | ".join(rest) if rest else "0"
+        out = "~(%s)" % " | ".join(rest) if rest else "0"
     return out
 
 
@@ -199,7 +201,7 @@ def main():
 /* clang-format off */
 static const struct config_attr {
     const char *name;
-    unsigned families;
+    uint64_t families;
     const char *value;
 } config_attrs[] = {""" % transformers.__version__)
     for (k, v), t in sorted(rows.items()):
@@ -209,7 +211,7 @@ static const struct config_attr {
 /* Other names of the same keys.  wins: the value of this one is taken. */
 static const struct config_alias {
     const char *name, *is;
-    unsigned families;
+    uint64_t families;
     int wins;
 } config_aliases[] = {""")
     for (old, new), t in sorted(aliases.items()):

@@ -48,6 +48,10 @@ OWN = {
     "gpt_neox": dict(num_attention_heads=8, rotary_pct=0.5, rotary_emb_base=777, hidden_act="gelu_new"),
     "gpt2": dict(n_embd=48, n_head=6, n_layer=4, n_inner=40, n_positions=64, layer_norm_epsilon=1e-4,
         activation_function="gelu"),
+    "exaone4": dict(rms_norm_eps=1e-3),
+    "glm4": dict(attention_bias=False, partial_rotary_factor=0.75), "glm": dict(partial_rotary_factor=0.75),
+    "phi": dict(num_attention_heads=32, partial_rotary_factor=0.75, hidden_act="gelu"),
+    "starcoder2": dict(norm_epsilon=1e-4, use_bias=False, hidden_act="gelu"),
     "ministral": dict(layer_types=["full_attention", "sliding_attention"] * 2),
     "granitemoehybrid": dict(num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40,
         layer_types=["full_attention"] * 4, position_embedding_type="rope"),
@@ -101,14 +105,15 @@ def want(j):
         rope, local = rope["full_attention"], rope["sliding_attention"]
     layers = getattr(m.base_model, "layers", None) or m.base_model.h
     mla = hasattr(c, "kv_lora_rank")
-    token = lambda v: v if v is not None and v < c.vocab_size else -1
+    first = lambda v: v[0] if isinstance(v, list) else v
+    token = lambda v: first(v) if v is not None and first(v) < c.vocab_size else -1
     w = dict(V=c.vocab_size, d=c.hidden_size, mlp=layers[0].feed_forward.w1.out_features
         if hasattr(layers[0], "feed_forward") else layers[0].mlp.c_fc.nf if hasattr(m.base_model, "wpe") else g("shared_intermediate_size", g("intermediate_size")), L=c.num_hidden_layers,
         H=c.num_attention_heads, KV=g("num_key_value_heads", c.num_attention_heads), D=c.qk_head_dim if mla else getattr(layers[-1].self_attn
         if hasattr(layers[-1], "self_attn") else getattr(layers[-1], "linear_attn", None), "head_dim",
         g("head_dim", c.hidden_size // c.num_attention_heads)),
         max_pos=c.max_position_embeddings, window=[g("sliding_window") if x == "sliding_attention" else 0
-        for x in types], eps=g("rms_norm_eps", g("layer_norm_eps", g("norm_eps", g("layer_norm_epsilon")))), init_range=c.initializer_range, theta=rope["rope_theta"],
+        for x in types], eps=g("rms_norm_eps", g("layer_norm_eps", g("norm_eps", g("layer_norm_epsilon", g("norm_epsilon"))))), init_range=c.initializer_range, theta=rope["rope_theta"],
         theta_local=local.get("rope_theta", 0), tied=int(g("tie_word_embeddings")), bos=token(g("bos_token_id", None)),
         eos=token(g("eos_token_id", None)), pad=token(g("pad_token_id", None)), rope_factor=rope.get("factor", 0),
         no_rope=[1 - x for x in g("no_rope_layers", [int(not hasattr(m.base_model, "wpe"))] * c.num_hidden_layers)],
@@ -125,6 +130,14 @@ def want(j):
             exact_gelu=int(c.hidden_act == "gelu"))
     if c.model_type == "gpt2":
         w |= dict(exact_gelu=int(c.activation_function == "gelu"))
+    if c.model_type == "starcoder2":
+        w |= dict(attn_bias=int(c.use_bias), exact_gelu=int(c.hidden_act == "gelu"))
+    if c.model_type in ("glm", "glm4"):
+        w |= dict(attn_bias=int(c.attention_bias))
+    if c.model_type == "phi":
+        w |= dict(exact_gelu=int(c.hidden_act == "gelu"))
+    if c.model_type == "exaone4":
+        w["no_rope"] = [int(x == "full_attention" and c.sliding_window is not None) for x in types]
     if c.model_type == "cohere2":
         w["no_rope"] = [int(x == "full_attention") for x in types]
     n = g("num_local_experts", g("num_experts", g("n_routed_experts")))

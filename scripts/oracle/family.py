@@ -130,13 +130,37 @@ FAMILIES |= {
     # config.json and tensors as transformers 4 published them
     'gpt2-published': ('gpt2', 'GPT2', dict(
         ODD, num_attention_heads=2, max_position_embeddings=20, num_hidden_layers=1)),
+    # 12 channels have a gradient so small that AdamW's first step in float32 differs
+    'starcoder2': ('starcoder2', 'Starcoder2', dict(ODD, intermediate_size=16)),
+    # with the window, without biases of products; the head is the embedding or not
+    'starcoder2-window': ('starcoder2', 'Starcoder2', dict(
+        ODD, sliding_window=5, use_bias=False, hidden_act='gelu', tie_word_embeddings=False)),
+    'phi': ('phi', 'Phi', dict(ODD, hidden_size=48, intermediate_size=16)),
+    'phi-tied': ('phi', 'Phi', dict(
+        ODD, num_attention_heads=3, num_key_value_heads=1, tie_word_embeddings=True,
+        hidden_act='gelu', rope_parameters=dict(
+            rope_type='default', rope_theta=1e4, partial_rotary_factor=0.75))),
+    'glm4': ('glm4', 'Glm4', ODD),
+    # without biases, as GLM-4-32B; 6 of 8 dimensions of a head turn
+    'glm4-bare': ('glm4', 'Glm4', dict(
+        ODD, attention_bias=False, tie_word_embeddings=True, rope_parameters=dict(
+            rope_type='default', rope_theta=1e4, partial_rotary_factor=0.75))),
+    'glm': ('glm', 'Glm', ODD),
+    # block 3 has neither a window nor RoPE
+    'exaone4': ('exaone4', 'Exaone4', dict(ODD, num_hidden_layers=4, sliding_window=5)),
+    # no window, so all blocks have RoPE
+    'exaone4-full': ('exaone4', 'Exaone4', dict(
+        ODD, hidden_size=48, intermediate_size=20, sliding_window=None,
+        layer_types=['full_attention'] * 2, tie_word_embeddings=True, rope_parameters=dict(
+            rope_type='llama3', rope_theta=1e4, factor=4.0, low_freq_factor=1.0,
+            high_freq_factor=4.0, original_max_position_embeddings=8))),
     'gpt_neox-published': ('gpt_neox', 'GPTNeoX', dict(
         ODD, hidden_size=24, num_attention_heads=3, num_hidden_layers=1)),
     'mistral3': ('ministral3', 'Ministral3', dict(
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
-TRAINED = ['apertus', 'gpt_neox', 'gpt2']
+TRAINED = ['apertus', 'gpt_neox', 'gpt2', 'starcoder2', 'phi', 'glm4', 'exaone4']
 # what a family's configuration does not have
 LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim'],
          'gpt2': ['num_key_value_heads', 'head_dim', 'intermediate_size']}
@@ -158,6 +182,11 @@ FAMILIES |= {
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.4))),
     'gpt2-cut': ('gpt2', 'GPT2', dict(
         CUT, num_attention_heads=2, max_position_embeddings=24, n_inner=8)),
+    'exaone4-cut': ('exaone4', 'Exaone4', dict(
+        CUT, hidden_size=16, sliding_window=None, layer_types=['full_attention'] * 4)),
+    'glm4-cut': ('glm4', 'Glm4', CUT),
+    'phi-cut': ('phi', 'Phi', dict(CUT, hidden_size=16)),
+    'starcoder2-cut': ('starcoder2', 'Starcoder2', CUT),
 }
 
 
@@ -228,17 +257,20 @@ def kept(cfg, name, shape):
     # Gemma's post_attention_layernorm normalises the output of attention
     attention = 'self_attn' in what or 'attention.' in what or what in (
         'input_layernorm', 'attention_layernorm') or (
-        what == 'post_attention_layernorm' and 'gemma3' in cfg.model_type)
-    if not (groups if attention else mlp):
+        what == 'post_attention_layernorm' and cfg.model_type in ('gemma3_text', 'exaone4'))
+    both = cfg.model_type == 'phi' and what == 'input_layernorm'    # it is read by both
+    if not (groups + mlp if both else groups if attention else mlp):
         return tuple(slice(0) for n in shape)
     last = what.split('.')[-1]
+    if last == 'gate_up_proj':                      # the first rows of each
+        return (torch.cat([torch.arange(mlp), torch.arange(mlp) + cfg.intermediate_size]), whole[1])
     heads = dict(q_proj=2, k_proj=1, v_proj=1, o_proj=2,    # of a group
-                 query_key_value=3, dense=1)
+                 query_key_value=3, dense=2 if cfg.model_type == 'phi' else 1)
     head_dim = getattr(cfg, 'head_dim', cfg.hidden_size // cfg.num_attention_heads)
     n = groups * heads[last] * head_dim if last in heads else mlp
-    if last in ('o_proj', 'down_proj', 'dense', 'dense_4h_to_h'):
+    if last in ('o_proj', 'down_proj', 'dense', 'dense_4h_to_h', 'c_proj', 'fc2'):
         return (whole[0], slice(n)) if len(shape) == 2 else whole
-    return (slice(n), *whole[1:]) if last.endswith(('_proj', 'query_key_value', 'dense_h_to_4h')) else whole
+    return (slice(n), *whole[1:]) if last.endswith(('_proj', 'query_key_value', 'dense_h_to_4h', 'c_fc', 'fc1')) else whole
 
 
 def kept_gpt2(cfg, what, shape, heads, mlp):
@@ -271,6 +303,8 @@ def write_special(o, cfg, p):
         o.add_embedding_scale(cfg.embedding_multiplier)
         o.add_residual_scale(cfg.residual_multiplier)
         o.add_logit_scale(cfg.logits_scaling)
+    if cfg.model_type in ('glm', 'glm4'):
+        o.add_rope_dimension_count(int(cfg.head_dim * p['partial_rotary_factor']))
     if cfg.model_type == 'phi3':
         o.add_rope_dimension_count(int(cfg.head_dim * p['partial_rotary_factor']))
         o.add_sliding_window(cfg.sliding_window or 0)
@@ -326,12 +360,17 @@ def write_gguf(path, cfg, m):
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
             'seed_oss': 'SEED_OSS', 'apertus': 'APERTUS', 'lfm2': 'LFM2',
-            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2'}
+            'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2', 'starcoder2': 'STARCODER2', 'phi': 'PHI2', 'glm4': 'GLM4',
+            'glm': 'CHATGLM', 'exaone4': 'EXAONE4'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
             cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings) or (
             cfg.model_type == 'gpt_neox' and not (cfg.attention_bias and cfg.hidden_act == 'gelu')) or (
-            cfg.model_type == 'gpt2' and cfg.activation_function == 'gelu'):
+            cfg.model_type == 'gpt2' and cfg.activation_function == 'gelu') or (
+            cfg.model_type == 'exaone4' and cfg.sliding_window) or (
+            cfg.model_type == 'phi' and (cfg.tie_word_embeddings or cfg.hidden_act == 'gelu')) or (
+            cfg.model_type == 'starcoder2' and not (
+                cfg.use_bias and cfg.hidden_act != 'gelu' and cfg.sliding_window is None)):
         return
     arch = gguf.MODEL_ARCH[arch[cfg.model_type]]
     o = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
@@ -359,6 +398,11 @@ def write_gguf(path, cfg, m):
     if cfg.model_type.startswith('cohere'):
         o.add_layer_norm_eps(cfg.layer_norm_eps)
         o.add_logit_scale(cfg.logit_scale)
+    elif cfg.model_type == 'starcoder2':
+        o.add_layer_norm_eps(cfg.norm_epsilon)
+    elif cfg.model_type == 'phi':
+        o.add_layer_norm_eps(cfg.layer_norm_eps)
+        o.add_rope_dimension_count(int(cfg.head_dim * cfg.rope_parameters['partial_rotary_factor']))
     else:
         o.add_layer_norm_rms_eps(cfg.norm_eps if cfg.model_type == 'lfm2' else cfg.rms_norm_eps)
     p = cfg.rope_parameters
@@ -509,7 +553,7 @@ def stored_name(cfg, name):
 
 def straight(cfg, name, x):
     """a tensor of a block as [out, in], with its rows in the order Q, K, V"""
-    if re.search(r'\.c_(attn|proj|fc)\.weight', name):
+    if cfg.model_type == 'gpt2' and re.search(r'\.c_(attn|proj|fc)\.weight', name):
         return x.T
     if 'query_key_value' not in name:
         return x

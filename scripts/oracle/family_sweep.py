@@ -209,6 +209,78 @@ for i in range(25):
         activation_function=['gelu_new', 'gelu_new', 'gelu', 'gelu_pytorch_tanh'][i % 4],
         layer_norm_epsilon=10 ** rng.uniform(-6, -3)), f32=i % 6 == 1, shards=i % 6 == 2)
 
+for i in range(25):
+    rng = random.Random(200 + i)
+    kv = rng.choice([1, 2, 3])
+    kind = ['default', *ROPE][max(0, i - 14)] if i < 14 + len(ROPE) else 'default'
+    add(f'starcoder2-{i}-{kind}', 'starcoder2', 'Starcoder2', dict(
+        hidden_size=rng.randrange(8, 60, 4), intermediate_size=rng.randrange(3, 90),
+        num_key_value_heads=kv, num_attention_heads=kv * rng.choice([1, 2, 3]),
+        num_hidden_layers=rng.randrange(1, 5), head_dim=rng.choice([4, 6, 16, 30]),
+        vocab_size=rng.randrange(20, 300), tie_word_embeddings=i % 2 == 0,
+        use_bias=i % 4 != 1, sliding_window=5 if i % 3 == 0 else None,
+        hidden_act=['gelu_pytorch_tanh', 'gelu_pytorch_tanh', 'gelu_new', 'gelu'][i % 4],
+        norm_epsilon=10 ** rng.uniform(-6, -3),
+        max_position_embeddings=11 if kind == 'dynamic' else 64,
+        rope_parameters=dict(
+            ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6))),
+        f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 3)
+
+for i in range(25):
+    rng = random.Random(300 + i)
+    kv = rng.choice([1, 2, 3])
+    head = rng.choice([4, 8, 16, 30])
+    kind = ['default', *ROPE][max(0, i - 14)] if i < 14 + len(ROPE) else 'default'
+    add(f'phi-{i}-{kind}', 'phi', 'Phi', dict(
+        hidden_size=rng.randrange(8, 60, 4), intermediate_size=rng.randrange(3, 90),
+        num_key_value_heads=kv, num_attention_heads=kv * rng.choice([1, 2, 3]),
+        num_hidden_layers=rng.randrange(1, 5), head_dim=head,
+        vocab_size=rng.randrange(20, 700), tie_word_embeddings=i % 5 == 4,
+        hidden_act=['gelu_new', 'gelu_new', 'gelu_pytorch_tanh', 'gelu'][i % 4],
+        layer_norm_eps=10 ** rng.uniform(-6, -3),
+        max_position_embeddings=11 if kind == 'dynamic' else 64,
+        rope_parameters=dict(
+            ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6),
+            partial_rotary_factor=4 / head if kind == 'dynamic' else rng.choice([2, 4]) / head)),
+        f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 3)
+
+for i in range(25):
+    rng = random.Random(400 + i)
+    kv = rng.choice([1, 2, 3])
+    head = rng.choice([8, 12, 16, 32])
+    kind = ['default', *ROPE][max(0, i - 14)] if i < 14 + len(ROPE) else 'default'
+    name, cls = ('glm', 'Glm') if i % 4 == 3 else ('glm4', 'Glm4')
+    add(f'{name}-{i}-{kind}', name, cls, dict(
+        hidden_size=rng.randrange(8, 60, 4), intermediate_size=rng.randrange(3, 90),
+        num_key_value_heads=kv, num_attention_heads=kv * rng.choice([1, 2, 3]),
+        num_hidden_layers=rng.randrange(1, 5), head_dim=head,
+        vocab_size=rng.randrange(20, 300), tie_word_embeddings=i % 2 == 0,
+        attention_bias=i % 3 != 1, rms_norm_eps=10 ** rng.uniform(-7, -3),
+        max_position_embeddings=11 if kind == 'dynamic' else 64,
+        rope_parameters=dict(
+            ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6),
+            partial_rotary_factor=rng.choice([4, head // 2, head]) / head)),
+        f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 4)
+
+for i in range(25):
+    rng = random.Random(500 + i)
+    kv = rng.choice([1, 2, 3])
+    kind = ['default', *ROPE][max(0, i - 14)] if i < 14 + len(ROPE) else 'default'
+    blocks, window = rng.randrange(1, 6), 5 if i % 3 else None
+    types = ['full_attention'] * blocks if window is None else [
+        rng.choice(['full_attention', 'sliding_attention']) for _ in range(blocks)]
+    add(f'exaone4-{i}-{kind}', 'exaone4', 'Exaone4', dict(
+        hidden_size=rng.randrange(8, 60, 4), intermediate_size=rng.randrange(3, 90),
+        num_key_value_heads=kv, num_attention_heads=kv * rng.choice([1, 2, 3]),
+        num_hidden_layers=blocks, head_dim=rng.choice([4, 6, 16, 30]), sliding_window=window,
+        layer_types=None if i % 6 in (4, 5) and window else types, sliding_window_pattern=3,
+        vocab_size=rng.randrange(20, 300), tie_word_embeddings=i % 2 == 0,
+        rms_norm_eps=10 ** rng.uniform(-7, -3),
+        max_position_embeddings=11 if kind == 'dynamic' else 64,
+        rope_parameters=dict(
+            ROPE.get(kind, dict(rope_type='default')), rope_theta=10 ** rng.uniform(3, 6))),
+        f32=i % 6 == 1, shards=i % 6 == 2, old=i % 6 == 4)
+
 
 def store(name):
     """the weights and config.json again, as SAVE says"""

@@ -27,7 +27,7 @@ SEED = 17
 NAMES = ['gemma3', 'mistral', 'qwen2', 'qwen3']
 BY_LENGTH = ['olmo2', 'phi3']
 LATER = ['cohere', 'cohere2', 'apertus']
-SEEDED = ['gpt_neox', 'gpt2-untied']
+SEEDED = ['gpt_neox', 'gpt2-untied', 'starcoder2', 'phi', 'glm4', 'exaone4']
 NEW = 24
 
 

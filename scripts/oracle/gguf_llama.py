@@ -67,6 +67,13 @@ FAMILIES = {
     # which llama.cpp computes with the tanh form of GELU
     'gpt_neox': ('GPTNeoX', dict(rope_parameters=dict(
         rope_type='default', rope_theta=1e4, partial_rotary_factor=0.5))),
+    'starcoder2': ('Starcoder2', {}),
+    # llama.cpp reads a window only in 64 blocks
+    'exaone4': ('Exaone4', dict(sliding_window=None, layer_types=['full_attention'] * 4)),
+    'glm4': ('Glm4', {}),
+    'glm4-bare': ('Glm4', dict(attention_bias=False)),
+    # whose converter takes 4 times the hidden size for the MLP's
+    'phi': ('Phi', dict(num_key_value_heads=6, intermediate_size=384)),
     'ministral3': ('Ministral3', dict(rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.3))),
     # llama.cpp rounds the corners of yarn, which gpt-oss does not: here they are 0 and 4

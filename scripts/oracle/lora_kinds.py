@@ -5,13 +5,15 @@ The base models are those of tests/golden/family and tests/golden/experts, made 
 from their seeds.  Writes OUTDIR/NAME/, an adapter whose B is not zero, and
 OUTDIR/kinds.safetensors: ids u16 and first u32 [2,20] of each NAME as family.py, and
 logits.NAME F32.
-  and of phi3, qwen3_moe, gpt_oss, qwen3_5, cohere2, lfm2, apertus, gpt_neox and gpt2
-loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py, whose AdamW it is.
+  and of all but NOT_TRAINED loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py,
+whose AdamW it is.
   phi3, phi3-dora    qkv_proj, gate_up_proj (each one matrix), o_proj, down_proj
   qwen3_moe, gpt_oss q_proj, k_proj, v_proj, o_proj beside experts
   qwen3_5            the same, beside blocks without attention, and the MLP
   cohere, cohere2    the same, and the MLP, which read one norm
-  apertus            the same, whose MLP has no gate
+  exaone4            the same, whose norms come after
+  apertus, starcoder2, phi  the same, whose MLP has no gate
+  glm4, glm          attention, and gate_up_proj (one matrix)
   gpt_neox, gpt_neox-dora  query_key_value (one matrix, its rows by head), and the others
   gpt2, gpt2-dora    c_attn (one matrix), c_fc and both c_proj, stored as [in, out]
   lfm2               all matrices of blocks with attention or the short convolution"""
@@ -33,6 +35,7 @@ MLP = ['gate_proj', 'up_proj', 'down_proj']
 FUSED = ['qkv_proj', 'gate_up_proj', 'o_proj', 'down_proj']
 NEOX = ['query_key_value', 'dense', 'dense_h_to_4h', 'dense_4h_to_h']
 GPT2 = ['c_attn', 'c_fc', 'c_proj']
+NOT_TRAINED = ['cohere', 'glm', 'gpt2-dora', 'gpt_neox-dora']
 KINDS = {
     'phi3': (lambda: family.make('phi3'), FUSED, False),
     'phi3-dora': (lambda: family.make('phi3'), FUSED, True),
@@ -45,6 +48,11 @@ KINDS = {
     'lfm2': (lambda: family.make('lfm2'), [
         'q_proj', 'k_proj', 'v_proj', 'in_proj', 'out_proj', 'w1', 'w2', 'w3'], False),
     'apertus': (lambda: family.make('apertus'), ATTENTION + MLP[1:], False),
+    'starcoder2': (lambda: family.make('starcoder2'), ATTENTION + GPT2[1:], False),
+    'exaone4': (lambda: family.make('exaone4'), ATTENTION + MLP, False),
+    'glm4': (lambda: family.make('glm4'), ATTENTION + FUSED[1:2] + MLP[2:], False),
+    'glm': (lambda: family.make('glm'), ATTENTION + FUSED[1:2] + MLP[2:], False),
+    'phi': (lambda: family.make('phi'), ATTENTION[:3] + ['dense', 'fc1', 'fc2'], False),
     'gpt_neox': (lambda: family.make('gpt_neox'), NEOX, False),
     'gpt2': (lambda: family.make('gpt2'), GPT2, False),
     'gpt2-dora': (lambda: family.make('gpt2'), GPT2, True),
@@ -70,8 +78,7 @@ def golden(out, name, got):
             f'logits.{name}': logits}
     adapted.float().save_pretrained(f'{out}/{name}')
     os.remove(f'{out}/{name}/README.md')
-    if 'phi3' in name or name in ('qwen3_moe', 'gpt_oss', 'qwen3_5', 'cohere2', 'lfm2',
-                                  'apertus', 'gpt_neox', 'gpt2'):
+    if name not in NOT_TRAINED:
         train(cfg, m, adapted.double(), name, got)
 
 

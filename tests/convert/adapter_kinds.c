@@ -253,7 +253,9 @@ main(void)
         { "lfm2", "family/lfm2" }, { "apertus", "family/apertus" },
         { "gpt_neox", "family/gpt_neox" },
         { "gpt_neox-dora", "family/gpt_neox" }, { "gpt2", "family/gpt2" },
-        { "gpt2-dora", "family/gpt2" } };
+        { "gpt2-dora", "family/gpt2" }, { "starcoder2", "family/starcoder2" },
+        { "phi", "family/phi" }, { "glm4", "family/glm4" },
+        { "glm", "family/glm" }, { "exaone4", "family/exaone4" } };
 
     tap_scratch();
     kern_init();

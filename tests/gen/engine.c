@@ -693,8 +693,9 @@ main(void)
 {
     static const char *const names[] = { "mistral", "qwen2", "qwen3", "gemma3",
         "olmo2", "phi3", "cohere", "cohere2", "apertus", "gpt_neox",
-        "gpt2-untied" };
-    static const size_t most[] = { 0, 0, 0, 0, 150, 150, 0, 0, 0, 0, 0 };
+        "gpt2-untied", "starcoder2", "phi", "glm4", "exaone4" };
+    static const size_t most[] = { 0, 0, 0, 0, 150, 150, 0, 0, 0, 0, 0, 0, 0, 0,
+        0 };
     struct pool *pool = pool_new(2, NULL);
     struct model m;
 

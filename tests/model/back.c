@@ -81,8 +81,8 @@ static int
 sayable(const struct config *c)
 {
     static const char *const llamas[] = { "llama", "mistral", "ministral",
-        "mixtral", "granite", "apertus", NULL };
-    const unsigned bit = family_of(c)->bit;
+        "mixtral", "granite", "apertus", "exaone4", NULL };
+    const uint64_t bit = family_of(c)->bit;
     const int deepseek = c->mla.kv_rank > 0;
     int windows = 0, dense = 0, i = 0;
 
@@ -94,6 +94,8 @@ sayable(const struct config *c)
             return 0;
     }
     if ((bit == FAMILY_GEMMA2 || bit == FAMILY_GPT_OSS) && !windows)
+        return 0;
+    if (bit == FAMILY_EXAONE4 && c->window > 0) /* of fewer than 64 blocks */
         return 0;
     if (c->router.n > 0 && dense && !deepseek)
         return 0;
@@ -233,11 +235,16 @@ test_ropes(const struct config *from)
 
 /* Check c with each set of blocks in `list`, a member of c with a bit for each
  * block. */
-/* In a cohere2 blocks without a window have no RoPE. */
+/* In a cohere2, and in an exaone4 that has windows, blocks without one have no
+ * RoPE. */
 static void
 rope_by_window(struct config *c)
 {
-    if (family_of(c)->bit == FAMILY_COHERE2)
+    const uint64_t bit = family_of(c)->bit;
+
+    if (bit == FAMILY_EXAONE4 && c->window == 0)
+        c->no_rope[0] = 0;
+    else if (bit == FAMILY_COHERE2 || bit == FAMILY_EXAONE4)
         c->no_rope[0] = (unsigned char)~c->local[0] & (SUBSETS - 1);
 }
 
@@ -398,6 +405,42 @@ test_gemma2(void)
     arena_release(&a);
 }
 
+/* llama.cpp gives 3 of 4 blocks of an EXAONE 4 the window if there are 64. */
+static void
+test_exaone4(void)
+{
+    struct config c = golden_config("family/exaone4-full");
+    struct arena a;
+    struct model m, back;
+    struct err e = { 0 };
+
+    c.L = 64;
+    c.d = 8;
+    c.window = 5;
+    for (size_t i = 0; i < c.L; i++)
+        config_set_local(&c, i, (i + 1) % 4 != 0);
+    model_random(&m, &c, NULL, 3, &a);
+    if (ok(export_as(&m, "out.gguf", "f32", &e) == 0 &&
+                model_open(&back, "out.gguf", &e) == 0,
+            "a GGUF says the windows of 64 blocks %s", e.msg)) {
+        ok(back.c.window == 5 &&
+                memcmp(back.c.local, c.local, sizeof c.local) == 0 &&
+                memcmp(back.c.no_rope, c.no_rope, sizeof c.no_rope) == 0,
+            "blocks without a window have no RoPE");
+        model_close(&back);
+    }
+    m.c.window = 0;
+    memset(m.c.local, 0, sizeof m.c.local);
+    memset(m.c.no_rope, 0, sizeof m.c.no_rope);
+    ok(export_as(&m, "out.gguf", "f32", &e) < 0 &&
+            strstr(e.msg, "layer_types: windows that are not in 3 of 4") !=
+                NULL,
+        "64 blocks without windows are refused: %s", e.msg);
+    remove("out.gguf");
+    model_random_free(&m);
+    arena_release(&a);
+}
+
 static void
 test_all_missing(void)
 {
@@ -442,7 +485,9 @@ main(void)
         "family/qwen3_5", "experts/mixtral", "experts/qwen2_moe",
         "experts/qwen3_moe", "experts/olmoe", "experts/gpt_oss",
         "experts/deepseek_v2", "experts/deepseek_v3", "family/youtu",
-        "family/lfm2", "family/apertus", "family/gpt_neox", "family/gpt2" };
+        "family/lfm2", "family/apertus", "family/gpt_neox", "family/gpt2",
+        "family/starcoder2", "family/phi", "family/glm4", "family/glm4-bare",
+        "family/glm", "family/exaone4-full" };
 
     kern_init();
     note_sink = listen;
@@ -455,6 +500,7 @@ main(void)
     }
     test_all_missing();
     test_gemma2();
+    test_exaone4();
     printf("# GGUFs written %zu, refused %zu\n", written, refused);
     pool_free(pool);
     return done_testing();

@@ -160,13 +160,17 @@ generate(const struct family_case *c, const struct model *m, struct pool *pool,
 }
 
 /* Replace the final states by the cross-entropy's gradients with respect to
- * them, and add the head's to its group.  The logits are the golden ones. */
+ * them, and add those of the head and of its bias to their groups.  The logits
+ * are the golden ones. */
 static void
 loss_grad(const struct family_case *c, struct tmodel *t, float *final)
 {
     const struct group *head = &t->group[t->m.c.L + (t->m.c.tied ? 0 : 2)];
     const struct st_tensor *z = golden_get(&c->g, "logits");
     const double cap = t->m.c.final_cap;
+    float *db = family_has_outer(&t->m.c, OUTER_HEAD_BIAS)
+        ? t->group[t->m.c.L + OUTER_HEAD_BIAS].g
+        : NULL;
     float *h = xmalloc(c->d * sizeof *h);
     size_t n = 0;
 
@@ -190,6 +194,8 @@ loss_grad(const struct family_case *c, struct tmodel *t, float *final)
                 final[i * c->d + k] += (float)(dz * head->p[v * c->d + k]);
                 head->g[v * c->d + k] += (float)(dz * h[k]);
             }
+            if (db != NULL)
+                db[v] += (float)dz;
         }
     }
     free(h);
@@ -468,13 +474,16 @@ main(int argc, char **argv)
         "granite", "phi3", "ministral3", "mistral3", "seed_oss", "ministral",
         "ernie4_5", "granitemoehybrid", "qwen2_5_vl", "qwen3_vl", "youtu",
         "gpt_neox", "gpt_neox-serial", "gpt_neox-published", "gpt2",
-        "gpt2-untied", "gpt2-published", "lfm2", "lfm2-sees", "apertus",
-        "qwen3_5", "qwen3_5-sees", "llama-cut", "qwen2-cut", "qwen3-cut",
-        "gemma3-cut", "apertus-cut", "gpt_neox-cut", "gpt2-cut" };
+        "gpt2-untied", "gpt2-published", "starcoder2", "starcoder2-window",
+        "phi", "phi-tied", "glm4", "glm4-bare", "glm", "exaone4",
+        "exaone4-full", "lfm2", "lfm2-sees", "apertus", "qwen3_5",
+        "qwen3_5-sees", "llama-cut", "qwen2-cut", "qwen3-cut", "gemma3-cut",
+        "apertus-cut", "gpt_neox-cut", "gpt2-cut", "starcoder2-cut", "phi-cut",
+        "glm4-cut", "exaone4-cut" };
     static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3", "gemma2",
         "gemma", "cohere", "cohere2", "olmo3", "smollm3", "granite", "phi3",
         "ministral3", "seed_oss", "lfm2", "apertus", "gpt_neox", "gpt2",
-        "qwen3_5" };
+        "starcoder2", "phi", "glm4", "glm", "exaone4-full", "qwen3_5" };
     struct pool *pool = pool_new(2, NULL);
 
     if (argc > 2)

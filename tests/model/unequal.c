@@ -315,7 +315,8 @@ main(void)
     static const char *const names[] = { "llama", "qwen2", "qwen3",
         "gemma3_text", "gemma2", "gemma", "cohere", "cohere2", "smollm3",
         "granite", "phi3", "ministral3", "seed_oss", "ministral", "lfm2",
-        "apertus", "gpt_neox", "gpt2" };
+        "apertus", "gpt_neox", "gpt2", "starcoder2", "phi", "glm4", "glm",
+        "exaone4" };
     const char *why = kern_init();
 
     ok(why == NULL, "kernels are chosen: %s", why ? why : kern_name());

@@ -376,6 +376,14 @@ main(void)
     test_groups("tests/golden/family/apertus", 0);
     test_groups("tests/golden/family/gpt_neox", 0);
     test_groups("tests/golden/family/gpt2-untied", 1);
+    test_groups("tests/golden/family/starcoder2", 0);
+    test_groups("tests/golden/family/starcoder2-window", 1);
+    test_groups("tests/golden/family/phi", 0);
+    test_groups("tests/golden/family/phi", 1);
+    test_groups("tests/golden/family/glm4", 0);
+    test_groups("tests/golden/family/glm4-bare", 1);
+    test_groups("tests/golden/family/glm", 1);
+    test_groups("tests/golden/family/exaone4", 0);
     test_groups("tests/golden/family/ministral", 1);
     test_groups("tests/golden/family/cohere", 0);
     test_groups("tests/golden/family/cohere2", 1);

@@ -400,7 +400,7 @@ test_rows(const char *path)
     ok(same, "%s: logits of the kept rows are the same", path);
     ok(small.c.V == N && (m.c.bos != 1 || small.c.bos == 1) &&
             model_params(&m) - model_params(&small) ==
-                (m.c.V - N) * m.c.d * (m.c.tied ? 1 : 2),
+                (m.c.V - N) * (m.c.d * (m.c.tied ? 1 : 2) + m.head_bias.rows),
         "%s: parameters of the kept rows are counted", path);
     free(x);
     free(y);
@@ -485,6 +485,7 @@ main(void)
     test_rows("tests/golden/grad/untied-teacher");
     test_rows("tests/golden/gguf/q4_1.gguf");
     test_rows("tests/golden/family/gemma3");
+    test_rows("tests/golden/family/phi");
     json_decref(texts);
     dir_remove(dir, NULL);
     free(dir);

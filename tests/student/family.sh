@@ -5,7 +5,7 @@
 
 batches 6 >b || exit 1
 for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
-    cohere cohere2 gpt_neox gpt2; do
+    cohere cohere2 gpt_neox gpt2 starcoder2 phi glm4 glm exaone4; do
     # windows shorter than the rows, where the family has any
     act='"hidden_act": "silu"'
     head=12
@@ -20,6 +20,7 @@ for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
         windows="$windows\"query_pre_attn_scalar\": 12,
             \"final_logit_softcapping\": 0.5,"
         ;;
+    glm*) windows='"attention_bias": true,' ;;
     granite) windows='"logits_scaling": 4,' ;;
     gpt_neox)
         act='"hidden_act": "gelu"'
@@ -30,6 +31,11 @@ for family in mistral qwen2 qwen3 gemma3_text gemma2 olmo3 phi3 granite \
         act='"activation_function": "gelu_new"'
         windows=
         ;;
+    phi)
+        act='"hidden_act": "gelu_new"'
+        windows=
+        ;;
+    starcoder2) act='"hidden_act": "gelu_pytorch_tanh"' ;;
     cohere) windows='"logit_scale": 0.25,' ;;
     gemma*)
         act='"hidden_activation": "gelu_pytorch_tanh"'

@@ -113,19 +113,22 @@ status 0 'ranks train with a bf16 wire at level 3' mpirun -n 2 student -j 1 -m s
 like 'the cost of the wire is told' \
     '^student: gradients are sent in bf16: rounding changes them by 0\.[0-3][0-9] %' err
 
-# --- learned positions, and biases of norms, are groups of their own ---
-config gpt2.json 4 32 48
-sed -i 's/"llama"/"gpt2"/; s/"hidden_act": "silu"/"activation_function": "gelu_new"/' gpt2.json
-how='-m gpt2.json -t tok --lr 1e-3 --deterministic'
-# shellcheck disable=SC2086 # a list
-ok 'one process trains a gpt2' student -q $how -o gpt2 b
-for run in '2 1' '2 2' '4 3'; do
-    # shellcheck disable=SC2086
-    set -- $run
-    # shellcheck disable=SC2086
-    ok "$1 ranks train a gpt2 at level $2" mpirun -n "$1" student -q -j 1 $how \
-        -o "gpt2-$2" --shard-level "$2" b
-    same_run "a gpt2 at level $2 has the bits of one process" gpt2 "gpt2-$2"
+# --- learned positions, and biases of norms and of the head, are groups of
+# their own ---
+for family in gpt2 phi; do
+    config $family.json 4 32 48
+    sed -i -e "s/llama/$family/" -e 's/\("hidden_act": \)"silu"/\1"gelu_new"/' $family.json
+    how="-m $family.json -t tok --lr 1e-3 --deterministic"
+    # shellcheck disable=SC2086 # a list
+    ok "one process trains a $family" student -q $how -o $family b
+    for run in '2 1' '2 2' '4 3'; do
+        # shellcheck disable=SC2086
+        set -- $run
+        # shellcheck disable=SC2086
+        ok "$1 ranks train a $family at level $2" mpirun -n "$1" student -q -j 1 $how \
+            -o "$family-$2" --shard-level "$2" b
+        same_run "a $family at level $2 has the bits of one process" $family "$family-$2"
+    done
 done
 
 done_testing

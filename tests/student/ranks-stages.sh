@@ -22,7 +22,7 @@ staged() {
 }
 
 # --- families, their heads tied or not, blocks that a teacher shows ---
-for family in llama untied qwen2 gpt2 gemma3_text; do
+for family in llama untied qwen2 gpt2 phi gemma3_text; do
     config t.json 9 32 48
     is="\"model_type\": \"$family\""
     case $family in
@@ -33,6 +33,9 @@ for family in llama untied qwen2 gpt2 gemma3_text; do
     qwen2) sed -i 's/"llama"/"qwen2"/' t.json ;;
     gpt2) # positions and biases of norms are groups of their own
         sed -i 's/"llama"/"gpt2"/; s/"hidden_act": "silu"/"activation_function": "gelu"/' t.json
+        ;;
+    phi) # so is the bias of the head
+        sed -i 's/"llama"/"phi"/; s/"hidden_act": "silu"/"hidden_act": "gelu_new"/' t.json
         ;;
     gemma*)
         sed -i 's/"llama"/"gemma3_text"/; s/"hidden_act": "silu"/"sliding_window": 9,\

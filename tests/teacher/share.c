@@ -243,7 +243,7 @@ main(void)
 {
     static const char *const names[] = { "llama", "qwen2", "qwen3",
         "gemma3_text", "gemma2", "granite", "phi3", "ministral3", "cohere2",
-        "apertus", "gpt_neox", "gpt2" };
+        "apertus", "gpt_neox", "gpt2", "starcoder2", "phi", "glm4" };
     const char *why = kern_init();
 
     tap_scratch();

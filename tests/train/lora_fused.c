@@ -266,6 +266,10 @@ main(void)
     steps_are_pefts("apertus", "tests/golden/family/apertus", 2, 0);
     steps_are_pefts("gpt_neox", "tests/golden/family/gpt_neox", 2, 0);
     steps_are_pefts("gpt2", "tests/golden/family/gpt2", 2, 0);
+    steps_are_pefts("starcoder2", "tests/golden/family/starcoder2", 2, 0);
+    steps_are_pefts("phi", "tests/golden/family/phi", 2, 0);
+    steps_are_pefts("glm4", "tests/golden/family/glm4", 2, 0);
+    steps_are_pefts("exaone4", "tests/golden/family/exaone4", 2, 0);
     steps_are_pefts("qwen3_moe", "tests/golden/experts/qwen3_moe", 2, 0);
     steps_are_pefts("qwen3_moe", "tests/golden/experts/qwen3_moe", 1,
         BWD_RECOMPUTE);

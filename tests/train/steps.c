@@ -100,7 +100,8 @@ steps_are_torchs(const char *name, size_t micro, int how)
 int
 main(void)
 {
-    static const char *const names[] = { "apertus", "gpt_neox", "gpt2" };
+    static const char *const names[] = { "apertus", "gpt_neox", "gpt2",
+        "starcoder2", "phi", "glm4", "exaone4" };
     struct err e;
 
     if (kern_init() != NULL || (pool = pool_new(2, &e)) == NULL)

@@ -22,6 +22,10 @@
  * three sizes fits a size_t. */
 #define DIM_MAX ((size_t)1 << 20)
 
+/* llama.cpp gives 3 of 4 blocks of an exaone4 a window if it has as many blocks
+ * as the 32B, else none. */
+enum { EXAONE4_BLOCKS = 64 };
+
 static int
 check_arch(struct config *c, const json_t *j, const char *outer, struct err *e)
 {
@@ -154,6 +158,15 @@ is_other(const struct config_file *f, const json_t *j, size_t i)
                                      : 1;
 }
 
+/* Read how often a block of an exaone4 without layer_types has no window. */
+static int
+read_every(struct config_file *f, const json_t *j, struct err *e)
+{
+    return family_of(&f->c)->bit == FAMILY_EXAONE4 && f->window > 0
+        ? js_size(j, "sliding_window_pattern", 1, CONFIG_LAYERS, &f->every, e)
+        : 0;
+}
+
 /* Read the window, and which blocks are of which type. */
 static int
 read_layer_types(struct config_file *f, const json_t *j, struct err *e)
@@ -171,6 +184,8 @@ read_layer_types(struct config_file *f, const json_t *j, struct err *e)
         c->window = f->window;
     if (types && (!json_is_array(types) || json_array_size(types) != c->L))
         return err_set(e, EX_INPUT, "layer_types: is no list of %zu", c->L);
+    if (!types && read_every(f, j, e) < 0)
+        return -1;
     for (size_t i = 0; i < c->L; i++) {
         const char *text = json_string_value(json_array_get(types, i));
         const char *type = text ? text : "";
@@ -453,6 +468,8 @@ config_set_local(struct config *c, size_t i, int local)
     config_bit_set(c->local, i, local);
     if (family_of(c)->bit == FAMILY_COHERE2)
         config_set_rope(c, i, local);
+    if (family_of(c)->bit == FAMILY_EXAONE4)
+        config_set_rope(c, i, local || c->window == 0);
 }
 
 int
@@ -511,13 +528,17 @@ config_gguf_fixed(struct config *c)
     for (size_t i = 0; i < c->L; i++) {
         if (f->windows == WINDOW_EVERY)
             config_set_local(c, i, (i + 1) % f->every != 0);
+        if (f->bit == FAMILY_EXAONE4 && c->L != EXAONE4_BLOCKS) {
+            config_set_local(c, i, 0);
+            config_set_rope(c, i, 1);
+        }
         if (f->bit == FAMILY_SMOLLM3)
             config_set_rope(c, i, (i + 1) % 4 != 0);
         if (f->learned)
             config_set_rope(c, i, 0);
     }
     c->exact_gelu = f->bit == FAMILY_GPT_NEOX;
-    c->attn_bias = f->may_bias;
+    c->attn_bias = f->may_bias != 0;
     if ((f->bit & GEMMA) != 0)
         c->attn_scalar = c->L == largest ? c->d / c->H : c->D;
 }
@@ -661,7 +682,8 @@ config_params(const struct config *c, const struct block_shape *b)
 {
     const size_t bias = family_has_outer(c, OUTER_NORM_BIAS) ? c->d : 0;
     const size_t learned = family_of(c)->learned ? c->max_pos * c->d : 0;
-    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d + bias + learned;
+    const size_t head = family_of(c)->head_bias ? c->V : 0;
+    size_t n = c->V * c->d * (c->tied ? 1 : 2) + c->d + bias + learned + head;
 
     for (size_t i = 0; i < c->L; i++) {
         const struct block_shape is = b ? b[i] : config_whole_block(c, i);

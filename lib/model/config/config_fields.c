@@ -74,18 +74,19 @@ static const struct field rows[] = {
     { "rope_parameters", NULL, FAMILY_GEMMA3, .make = rope_parameters_json },
     { "hidden_act", NULL, FAMILY_GEMMA, CONSTANT("\"gelu_pytorch_tanh\"") },
     { "hidden_act", NULL, FAMILY_APERTUS, CONSTANT("\"xielu\"") },
-    { "hidden_act", NULL, FAMILY_GPT_NEOX, .make = config_gelu_json },
+    { "hidden_act", NULL, PLAIN &BUT(FAMILY_GPT2), .make = config_gelu_json },
     { "activation_function", NULL, FAMILY_GPT2, .make = config_gelu_json },
-    { "hidden_act", NULL,
-        BUT(GEMMA | FAMILY_GEMMA | FAMILY_APERTUS | EVEN_HEADS),
+    { "hidden_act", NULL, BUT(GEMMA | FAMILY_GEMMA | FAMILY_APERTUS | PLAIN),
         CONSTANT("\"silu\"") },
     { "rms_norm_eps", "attention.layer_norm_rms_epsilon",
-        BUT(COHERES | EVEN_HEADS | FAMILY_LFM2), REAL(c.eps, 0, 1),
-        .need = ALL },
+        BUT(COHERES | PLAIN | FAMILY_LFM2), REAL(c.eps, 0, 1), .need = ALL },
     { "norm_eps", "attention.layer_norm_rms_epsilon", FAMILY_LFM2,
         REAL(c.eps, 0, 1), .need = ALL },
     { "layer_norm_eps", "attention.layer_norm_epsilon",
-        COHERES | FAMILY_GPT_NEOX, REAL(c.eps, 0, 1), .need = ALL },
+        COHERES | FAMILY_GPT_NEOX | FAMILY_PHI, REAL(c.eps, 0, 1),
+        .need = ALL },
+    { "norm_epsilon", "attention.layer_norm_epsilon", FAMILY_STARCODER2,
+        REAL(c.eps, 0, 1), .need = ALL },
     { "layer_norm_epsilon", "attention.layer_norm_epsilon", FAMILY_GPT2,
         REAL(c.eps, 0, 1), .need = ALL },
     { "rotary_emb_base", "rope.freq_base", FAMILY_GPT_NEOX,
@@ -99,7 +100,8 @@ static const struct field rows[] = {
     { "original_max_position_embeddings", NULL, FAMILY_PHI3,
         .make = rope_orig_json },
     { "original_max_position_embeddings", NULL, ALL, KNOWN },
-    { "partial_rotary_factor", NULL, FAMILY_PHI3, .make = rope_part_json },
+    { "partial_rotary_factor", NULL, FAMILY_PHI3 | FAMILY_PHI | GLMS,
+        .make = rope_part_json },
     { "partial_rotary_factor", NULL, FAMILY_QWEN3_5, KNOWN },
     { "partial_rotary_factor", NULL, BUT(PARTIAL), .only = "1" },
     { "rotary_pct", NULL, FAMILY_GPT_NEOX, .make = rope_part_json },
@@ -122,7 +124,7 @@ static const struct field rows[] = {
     /* which blocks have a window */
     { "sliding_window", NULL,
         MISTRALS | FAMILY_MINISTRAL | QWEN | WINDOWED | FAMILY_PHI3 |
-            FAMILY_MIXTRAL,
+            FAMILY_MIXTRAL | FAMILY_STARCODER2,
         SIZE(window, 0, MOST_T), .how = NULLABLE },
     { "sliding_window", NULL, FAMILY_SMOLLM3 | QWEN_MOE,
         SIZE(window, 0, MOST_T), .how = NULLABLE | READ_ONLY },
@@ -131,8 +133,8 @@ static const struct field rows[] = {
         SIZE(window, 1, MOST_T), .need = FAMILY_GPT_OSS | FAMILY_COHERE2,
         .turn = TURN_WINDOWS },
     { NULL, "attention.sliding_window",
-        FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_PHI3, SIZE(window, 0, MOST_T),
-        .turn = TURN_WINDOWS },
+        FAMILY_GEMMA3 | FAMILY_OLMO3 | FAMILY_PHI3 | FAMILY_EXAONE4,
+        SIZE(window, 0, MOST_T), .turn = TURN_WINDOWS },
     { NULL, "attention.sliding_window", BUT(WINDOWED | FAMILY_PHI3),
         .only = "0" },
     { NULL, "attention.sliding_window_pattern", WINDOWED, KNOWN },
@@ -142,6 +144,8 @@ static const struct field rows[] = {
         SIZE(every, 1, CONFIG_LAYERS), .how = READ_ONLY },
     { "sliding_window_pattern", NULL, FAMILY_GEMMA3 | FAMILY_COHERE2,
         SIZE(every, 1, CONFIG_LAYERS), .how = READ_ONLY },
+    /* a number, or letters; config.c reads it */
+    { "sliding_window_pattern", NULL, FAMILY_EXAONE4, KNOWN },
     { "use_sliding_window", NULL, QWEN, BOOL(windowed) },
     { "max_window_layers", NULL, QWEN, SIZE(window_from, 0, CONFIG_LAYERS),
         .how = READ_ONLY },
@@ -270,14 +274,15 @@ static const struct field rows[] = {
         .how = READ_ONLY },
 
     { "attention_bias", NULL, FAMILY_SEED_OSS, CONSTANT("true") },
-    { "attention_bias", NULL, FAMILY_GPT_NEOX, BOOL(c.attn_bias) },
-    { "attention_bias", NULL, BUT(FAMILY_SEED_OSS | EVEN_HEADS),
+    { "attention_bias", NULL, FAMILY_GPT_NEOX | GLMS, BOOL(c.attn_bias) },
+    { "use_bias", NULL, FAMILY_STARCODER2, BOOL(c.attn_bias) },
+    { "attention_bias", NULL, BUT(FAMILY_SEED_OSS | PLAIN | GLMS),
         .make = config_bias_json, .how = WRITE_ONLY },
     { "attention_dropout", NULL, BUT(FAMILY_GPT2), CONSTANT("0.0") },
     { "attn_pdrop", NULL, FAMILY_GPT2, CONSTANT("0.0") },
     { "embd_pdrop", NULL, FAMILY_GPT2, CONSTANT("0.0") },
     { "resid_pdrop", NULL, FAMILY_GPT2, CONSTANT("0.0") },
-    { "mlp_bias", NULL, BUT(EVEN_HEADS), CONSTANT("false") },
+    { "mlp_bias", NULL, BUT(PLAIN), CONSTANT("false") },
     { "use_parallel_residual", "use_parallel_residual", FAMILY_GPT_NEOX,
         BOOL(c.parallel), .need = ALL },
     { "tie_word_embeddings", NULL, ALL, BOOL(c.tied) },
@@ -387,7 +392,8 @@ config_file_of(struct config_file *f, const struct config *c)
     config_file_init(f, c);
     f->window = c->window;
     /* in these families transformers refuses a sliding_window of null */
-    if (family_of(c)->windows == WINDOW_EVERY && c->window == 0)
+    if (family_of(c)->windows == WINDOW_EVERY && c->window == 0 &&
+        family_of(c)->bit != FAMILY_EXAONE4)
         f->window = (size_t)config_missing("sliding_window", family_of(c)->bit);
     f->windowed = c->window > 0;
     f->rotary = config_rotary(c);

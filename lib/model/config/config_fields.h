@@ -10,23 +10,26 @@
 #include "model/config/family.h"
 
 /* Families that share keys. */
-enum {
-    QWEN = FAMILY_QWEN2 | FAMILY_QWEN3,
-    GEMMA = FAMILY_GEMMA2 | FAMILY_GEMMA3,
-    QWEN_MOE = FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE,
-    DEEPSEEK = FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3,
-    MISTRALS = FAMILY_MISTRAL | FAMILY_MINISTRAL3,
-    MIXTURES =
-        FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK,
-    COHERES = FAMILY_COHERE | FAMILY_COHERE2,
-    EVEN_HEADS = FAMILY_GPT_NEOX | FAMILY_GPT2,
-    /* by WINDOW_EVERY */
-    WINDOWED = GEMMA | FAMILY_OLMO3 | FAMILY_GPT_OSS | FAMILY_COHERE2,
-    /* RoPE turns a part of a head */
-    PARTIAL = FAMILY_PHI3 | FAMILY_QWEN3_5 | FAMILY_GPT_NEOX
-};
-#define ALL (~0u)
-#define BUT(families) (~(unsigned)(families))
+#define QWEN (FAMILY_QWEN2 | FAMILY_QWEN3)
+#define GEMMA (FAMILY_GEMMA2 | FAMILY_GEMMA3)
+#define QWEN_MOE (FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE)
+#define DEEPSEEK (FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3)
+#define MISTRALS (FAMILY_MISTRAL | FAMILY_MINISTRAL3)
+#define MIXTURES \
+    (FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK)
+#define COHERES (FAMILY_COHERE | FAMILY_COHERE2)
+#define GLMS (FAMILY_GLM | FAMILY_GLM4)
+#define EVEN_HEADS (FAMILY_GPT_NEOX | FAMILY_GPT2)
+/* the MLP is down gelu(up x) */
+#define PLAIN (EVEN_HEADS | FAMILY_STARCODER2 | FAMILY_PHI)
+/* by WINDOW_EVERY */
+#define WINDOWED \
+    (GEMMA | FAMILY_OLMO3 | FAMILY_GPT_OSS | FAMILY_COHERE2 | FAMILY_EXAONE4)
+/* RoPE turns a part of a head */
+#define PARTIAL \
+    (FAMILY_PHI3 | FAMILY_QWEN3_5 | FAMILY_GPT_NEOX | FAMILY_PHI | GLMS)
+#define ALL (~UINT64_C(0))
+#define BUT(families) (~(families))
 
 /* A configuration as files have it: c, and numbers from which members of c
  * follow. */
@@ -93,12 +96,12 @@ enum {
 struct field {
     const char *json;  /* key of config.json; NULL: there is none */
     const char *gguf;  /* key of a GGUF, for arch_key; NULL: there is none */
-    unsigned families; /* FAMILY_* */
+    uint64_t families; /* FAMILY_* */
     unsigned kinds;    /* KIND of each kind of RoPE that has it; 0: all */
     enum field_type type;
     size_t at;        /* the number's offset in struct config_file */
     double low, high; /* limits of a size or a real */
-    unsigned need;    /* families whose GGUF must have the key, because the
+    uint64_t need;    /* families whose GGUF must have the key, because the
                        * value that llama.cpp assumes is wrong for them */
     int how;          /* WRITE_ONLY, ... */
     int turn;         /* keys of a GGUF are written by turn, then by row */

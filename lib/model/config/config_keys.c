@@ -57,7 +57,7 @@ static const char *const idle[] = {
 
 /* Is r the row of key `name` for one of the families? */
 static int
-is_row_of(const struct field *r, const char *name, unsigned families)
+is_row_of(const struct field *r, const char *name, uint64_t families)
 {
     return r->json && strcmp(r->json, name) == 0 && r->families & families &&
         !(r->how & WRITE_ONLY);
@@ -111,7 +111,7 @@ static const struct field sparsity_rows[] = {
 
 /* Is the bit `family` in the mask `families`, in which 0 means all? */
 static int
-has_family(unsigned families, unsigned family)
+has_family(uint64_t families, uint64_t family)
 {
     return families == 0 || (families & family);
 }
@@ -119,7 +119,7 @@ has_family(unsigned families, unsigned family)
 /* The first row of key `name` in t, or of the key that it is another name for;
  * NULL: there is none. */
 static const struct field *
-find_key(const struct field_table *t, const char *name, unsigned family)
+find_key(const struct field_table *t, const char *name, uint64_t family)
 {
     const size_t n = sizeof config_aliases / sizeof *config_aliases;
 
@@ -134,7 +134,7 @@ find_key(const struct field_table *t, const char *name, unsigned family)
 }
 
 static const struct config_attr *
-find_attr(const char *name, unsigned family)
+find_attr(const char *name, uint64_t family)
 {
     for (size_t i = 0; i < sizeof config_attrs / sizeof *config_attrs; i++)
         if (strcmp(config_attrs[i].name, name) == 0 &&
@@ -188,7 +188,7 @@ inner_table(size_t i, const json_t *j)
 
 /* Check how quantization_config v says that weights are stored. */
 static int
-check_method(const json_t *v, unsigned family, struct err *e)
+check_method(const json_t *v, uint64_t family, struct err *e)
 {
     const char *method = js_text_of(v, "quant_method");
     const int oss = family == FAMILY_GPT_OSS;
@@ -208,7 +208,7 @@ check_method(const json_t *v, unsigned family, struct err *e)
 /* ---- values of missing keys ---- */
 
 double
-config_missing(const char *name, unsigned family)
+config_missing(const char *name, uint64_t family)
 {
     const struct config_attr *a = find_attr(name, family);
 
@@ -218,7 +218,7 @@ config_missing(const char *name, unsigned family)
 /* Set each key that config_aliases has another name for to the value that the
  * other name has in j. */
 static int
-rename_keys(json_t *j, unsigned family, struct err *e)
+rename_keys(json_t *j, uint64_t family, struct err *e)
 {
     const size_t n = sizeof config_aliases / sizeof *config_aliases;
 
@@ -248,19 +248,21 @@ null_is_value(const char *name)
 }
 
 /* Should fill_missing set the key `name` of j to v?  The id of a token is set
- * only if it is below vocab_size, rope_parameters only if j has no
- * rope_scaling.  rope_theta is not set: config_rope.c finds it in several
- * keys. */
+ * only if it, or the last one of a list, is below vocab_size, rope_parameters
+ * only if j has no rope_scaling.  rope_theta is not set: config_rope.c finds it
+ * in several keys. */
 static int
-is_filled(const json_t *j, const char *name, const json_t *v, unsigned family)
+is_filled(const json_t *j, const char *name, const json_t *v, uint64_t family)
 {
     const json_t *size = js_get(j, "vocab_size");
+    const json_t *id =
+        json_is_array(v) ? json_array_get(v, json_array_size(v) - 1) : v;
     const size_t n = strlen(name);
 
     if (strcmp(name, "rope_parameters") == 0)
         return js_get(j, "rope_scaling") == NULL;
     if (n > 9 && strcmp(name + n - 9, "_token_id") == 0)
-        return json_number_value(v) <
+        return json_number_value(id) <
             (size ? json_number_value(size)
                   : config_missing("vocab_size", family));
     return strcmp(name, "rope_theta") != 0;
@@ -268,7 +270,7 @@ is_filled(const json_t *j, const char *name, const json_t *v, unsigned family)
 
 /* Set the missing keys of j to the values that transformers assumes. */
 static void
-fill_missing(json_t *j, unsigned family)
+fill_missing(json_t *j, uint64_t family)
 {
     const size_t n = sizeof config_attrs / sizeof *config_attrs;
 
@@ -289,7 +291,7 @@ fill_missing(json_t *j, unsigned family)
 
 /* Remove the keys of j that the family does not read.  t: the table of j. */
 static void
-drop_ignored(json_t *j, const struct field_table *t, unsigned family)
+drop_ignored(json_t *j, const struct field_table *t, uint64_t family)
 {
     const char *name;
     json_t *v;
@@ -304,7 +306,7 @@ drop_ignored(json_t *j, const struct field_table *t, unsigned family)
 }
 
 json_t *
-config_fill(const json_t *text, const json_t *model, unsigned family,
+config_fill(const json_t *text, const json_t *model, uint64_t family,
     struct err *e)
 {
     static const char *const outer[] = { "tie_word_embeddings", "bos_token_id",
@@ -370,7 +372,7 @@ check_value(const json_t *v, const char *at, const char *name, const char *only,
  * later, because an error about a value tells the user more. */
 static int
 check_values(const json_t *j, const char *at, const struct field_table *t,
-    unsigned family, struct err *e)
+    uint64_t family, struct err *e)
 {
     for (size_t i = 0; i < t->n; i++) {
         const struct field *k = &t->row[i];
@@ -387,7 +389,7 @@ check_values(const json_t *j, const char *at, const struct field_table *t,
  * strict: a key that is not in the table is refused; 0: a note names it. */
 static int
 check_object(const json_t *j, const char *at, const struct field_table *t,
-    int strict, unsigned family, struct err *e)
+    int strict, uint64_t family, struct err *e)
 {
     struct buf ignored = { 0 };
     const char *name;
@@ -431,7 +433,7 @@ config_check_value(const json_t *v, const char *name, const char *only,
 }
 
 int
-config_check_keys(const json_t *j, unsigned family, struct err *e)
+config_check_keys(const json_t *j, uint64_t family, struct err *e)
 {
     if (check_object(j, "", &config_fields, 0, family, e) < 0)
         return -1;

@@ -9,7 +9,7 @@
 /* Check that each key of j that the family (a bit of family.h) reads has a
  * value that is implemented.  A note at -v names the keys that are not read.
  * -1 and *e, "KEY: why": a value is not implemented. */
-int config_check_keys(const json_t *j, unsigned family, struct err *e);
+int config_check_keys(const json_t *j, uint64_t family, struct err *e);
 
 /* Check that v, the value of key `name`, is the one whose JSON text is `only`;
  * a key that changes no number may have any value.  -1 and *e: as above. */
@@ -23,11 +23,11 @@ int config_check_value(const json_t *v, const char *name, const char *only,
  * those of j; j itself, if j is the whole.
  * The caller frees the copy.  NULL and *e: two names of a key have different
  * values. */
-json_t *config_fill(const json_t *j, const json_t *model, unsigned family,
+json_t *config_fill(const json_t *j, const json_t *model, uint64_t family,
     struct err *e);
 
 /* The number that transformers assumes if the key is missing; 0: it assumes
  * none. */
-double config_missing(const char *name, unsigned family);
+double config_missing(const char *name, uint64_t family);
 
 #endif

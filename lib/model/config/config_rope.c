@@ -305,7 +305,7 @@ static json_t *
 turned_json(const struct config *c)
 {
     return c->rotary > 0 ||
-            (family_of(c)->bit & (FAMILY_QWEN3_5 | FAMILY_GPT_NEOX)) != 0
+            (family_of(c)->bit & PARTIAL & BUT(FAMILY_PHI3)) != 0
         ? rope_part_json(c)
         : NULL;
 }

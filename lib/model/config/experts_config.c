@@ -9,15 +9,13 @@
 #include <string.h>
 
 /* Families whose weights llama.cpp divides by their sum. */
-enum {
-    RENORMED =
-        FAMILY_MIXTRAL | FAMILY_QWEN3_MOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3
-};
+#define RENORMED \
+    (FAMILY_MIXTRAL | FAMILY_QWEN3_MOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3)
 
 void
 experts_init(struct config *c)
 {
-    const unsigned bit = family_of(c)->bit;
+    const uint64_t bit = family_of(c)->bit;
     struct router *r = &c->router;
 
     if (!(bit & MIXTURES))
@@ -141,7 +139,7 @@ set_experts(struct config_file *f, struct err *e)
 int
 experts_from_json(struct config_file *f, const json_t *j, struct err *e)
 {
-    const unsigned bit = family_of(&f->c)->bit;
+    const uint64_t bit = family_of(&f->c)->bit;
 
     if ((bit & QWEN_MOE && read_dense(f, j, e) < 0) ||
         (bit == FAMILY_DEEPSEEK_V2 && read_method(&f->c.router, j, e) < 0))

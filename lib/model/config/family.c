@@ -80,8 +80,30 @@ static const struct tensor_name gpt2_names[] = {
     { -1, NULL, NULL }
 };
 
+static const struct tensor_name starcoder2_names[] = {
+    { W_UP, "mlp.c_fc.weight", NULL }, { W_BUP, "mlp.c_fc.bias", NULL },
+    { W_DOWN, "mlp.c_proj.weight", NULL }, { W_BDOWN, "mlp.c_proj.bias", NULL },
+    { -1, NULL, NULL }
+};
+static const struct tensor_name phi_names[] = { { W_O, "self_attn.dense.weight",
+                                                    NULL },
+    { W_BO, "self_attn.dense.bias", NULL }, { W_UP, "mlp.fc1.weight", NULL },
+    { W_BUP, "mlp.fc1.bias", NULL }, { W_DOWN, "mlp.fc2.weight", NULL },
+    { W_BDOWN, "mlp.fc2.bias", NULL },
+    { W_N + OUTER_NORM, "model.final_layernorm.weight", NULL },
+    { W_N + OUTER_NORM_BIAS, "model.final_layernorm.bias", NULL },
+    { -1, NULL, NULL } };
+static const struct tensor_name glm4_names[] = {
+    { W_NORM_ATT, "post_self_attn_layernorm.weight", NULL },
+    { W_NORM_MLP, "post_mlp_layernorm.weight", NULL }, { -1, NULL, NULL }
+};
+
 static const struct stored_rows phi3_fused[] = {
     { "self_attn.qkv_proj.weight", "attn_qkv.weight", W_Q, 3 },
+    { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
+    { NULL, NULL, 0, 0 }
+};
+static const struct stored_rows glm_fused[] = {
     { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
     { NULL, NULL, 0, 0 }
 };
@@ -292,7 +314,7 @@ static const struct family families[] = {
         .blocks = "gpt_neox.layers.",
         .layer_norm = 1,
         .even_heads = 1,
-        .may_bias = 1,
+        .may_bias = BIASES | W_BIT(W_BO),
         .names = neox_names },
     { .type = "gpt2",
         .class = "GPT2LMHeadModel",
@@ -307,6 +329,52 @@ static const struct family families[] = {
         .layer_norm = 1,
         .even_heads = 1,
         .names = gpt2_names },
+    { .type = "starcoder2",
+        .class = "Starcoder2ForCausalLM",
+        .gguf = "starcoder2",
+        .bit = FAMILY_STARCODER2,
+        .more = BIASES | W_BIT(W_BO) | NORM_BIASES | PLAIN_BIASES,
+        .less = W_BIT(W_GATE),
+        .windows = WINDOW_ALL,
+        .layer_norm = 1,
+        .may_bias = BIASES | W_BIT(W_BO) | PLAIN_BIASES,
+        .names = starcoder2_names },
+    { .type = "phi",
+        .class = "PhiForCausalLM",
+        .gguf = "phi2",
+        .gguf_head = 1,
+        .bit = FAMILY_PHI,
+        .more = BIASES | W_BIT(W_BO) | W_BIT(W_BNORM1) | PLAIN_BIASES,
+        .less = W_BIT(W_GATE) | W_BIT(W_NORM2),
+        .layer_norm = 1,
+        .parallel = 1,
+        .head_bias = 1,
+        .names = phi_names },
+    { .type = "glm4",
+        .class = "Glm4ForCausalLM",
+        .gguf = "glm4",
+        .bit = FAMILY_GLM4,
+        .more = BIASES | POST_NORMS,
+        .fused = glm_fused,
+        .pairs = 1,
+        .may_bias = BIASES,
+        .names = glm4_names },
+    { .type = "glm",
+        .class = "GlmForCausalLM",
+        .gguf = "chatglm",
+        .bit = FAMILY_GLM,
+        .more = BIASES,
+        .fused = glm_fused,
+        .pairs = 1,
+        .may_bias = BIASES },
+    { .type = "exaone4",
+        .class = "Exaone4ForCausalLM",
+        .gguf = "exaone4",
+        .bit = FAMILY_EXAONE4,
+        .more = QK_NORMS | POST_NORMS,
+        .less = PRE_NORMS,
+        .windows = WINDOW_EVERY,
+        .every = 4 },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -444,6 +512,8 @@ static const struct tensor_name outer_names[OUTER_N] = {
         "output_norm.bias" },
     [OUTER_POSITIONS] = { W_N + OUTER_POSITIONS, "model.embed_positions.weight",
         "position_embd.weight" },
+    [OUTER_HEAD_BIAS] = { W_N + OUTER_HEAD_BIAS, "lm_head.bias",
+        "output.bias" },
 };
 
 const struct family *
@@ -495,8 +565,7 @@ family_has(const struct config *c, int t)
 {
     const struct family *f = family_of(c);
     const uint64_t has = tensors[t].of == EVERY ? ~f->less : f->more;
-    const uint64_t bare =
-        f->may_bias && !c->attn_bias ? BIASES | W_BIT(W_BO) : 0;
+    const uint64_t bare = c->attn_bias ? 0 : f->may_bias;
 
     return (has & ~bare & W_BIT(t)) != 0;
 }
@@ -600,6 +669,7 @@ family_has_outer(const struct config *c, enum outer_tensor k)
     return k == OUTER_HEAD     ? !c->tied
         : k == OUTER_NORM_BIAS ? (family_of(c)->more & W_BIT(W_BNORM1)) != 0
         : k == OUTER_POSITIONS ? family_of(c)->learned
+        : k == OUTER_HEAD_BIAS ? family_of(c)->head_bias
                                : 1;
 }
 
@@ -656,7 +726,8 @@ block_dims(const struct config *c, int t, const struct block_shape *b,
     const int one_norm =
         config_parallel(c) && block_tensor_name(c, W_NORM2) == NULL;
     const int there = family_has(c, t) &&
-        (t == W_NORM1 ? groups + is.linear + (one_norm ? mlp : 0)
+        (t == W_NORM1 || t == W_BNORM1
+                ? groups + is.linear + (one_norm ? mlp : 0)
                 : block_is_delta(t) || block_is_short(t) ? is.linear
                 : t == W_Q && c->mla.q_rank > 0          ? 0
                 : t >= W_MLA_QA && t <= W_MLA_QB  ? groups * c->mla.q_rank

@@ -10,37 +10,41 @@
 #include <stdint.h>
 
 /* A family's bit in the table of keys. */
-enum {
-    FAMILY_LLAMA = 1 << 0,
-    FAMILY_MISTRAL = 1 << 1,
-    FAMILY_QWEN2 = 1 << 2,
-    FAMILY_QWEN3 = 1 << 3,
-    FAMILY_GEMMA3 = 1 << 4,
-    FAMILY_GEMMA2 = 1 << 5,
-    FAMILY_OLMO2 = 1 << 6,
-    FAMILY_OLMO3 = 1 << 7,
-    FAMILY_SMOLLM3 = 1 << 8,
-    FAMILY_GRANITE = 1 << 9,
-    FAMILY_PHI3 = 1 << 10,
-    FAMILY_MINISTRAL3 = 1 << 11,
-    FAMILY_SEED_OSS = 1 << 12,
-    FAMILY_MINISTRAL = 1 << 13,
-    FAMILY_GEMMA = 1 << 14,
-    FAMILY_MIXTRAL = 1 << 16,
-    FAMILY_QWEN2_MOE = 1 << 17,
-    FAMILY_QWEN3_MOE = 1 << 18,
-    FAMILY_OLMOE = 1 << 19,
-    FAMILY_QWEN3_5 = 1 << 20,
-    FAMILY_GPT_OSS = 1 << 21,
-    FAMILY_DEEPSEEK_V2 = 1 << 22,
-    FAMILY_DEEPSEEK_V3 = 1 << 23,
-    FAMILY_LFM2 = 1 << 24,
-    FAMILY_APERTUS = 1 << 25,
-    FAMILY_COHERE = 1 << 26,
-    FAMILY_COHERE2 = 1 << 27,
-    FAMILY_GPT_NEOX = 1 << 28,
-    FAMILY_GPT2 = 1 << 29
-};
+#define FAMILY_BIT(n) (UINT64_C(1) << (n))
+#define FAMILY_LLAMA FAMILY_BIT(0)
+#define FAMILY_MISTRAL FAMILY_BIT(1)
+#define FAMILY_QWEN2 FAMILY_BIT(2)
+#define FAMILY_QWEN3 FAMILY_BIT(3)
+#define FAMILY_GEMMA3 FAMILY_BIT(4)
+#define FAMILY_GEMMA2 FAMILY_BIT(5)
+#define FAMILY_OLMO2 FAMILY_BIT(6)
+#define FAMILY_OLMO3 FAMILY_BIT(7)
+#define FAMILY_SMOLLM3 FAMILY_BIT(8)
+#define FAMILY_GRANITE FAMILY_BIT(9)
+#define FAMILY_PHI3 FAMILY_BIT(10)
+#define FAMILY_MINISTRAL3 FAMILY_BIT(11)
+#define FAMILY_SEED_OSS FAMILY_BIT(12)
+#define FAMILY_MINISTRAL FAMILY_BIT(13)
+#define FAMILY_GEMMA FAMILY_BIT(14)
+#define FAMILY_MIXTRAL FAMILY_BIT(15)
+#define FAMILY_QWEN2_MOE FAMILY_BIT(16)
+#define FAMILY_QWEN3_MOE FAMILY_BIT(17)
+#define FAMILY_OLMOE FAMILY_BIT(18)
+#define FAMILY_QWEN3_5 FAMILY_BIT(19)
+#define FAMILY_GPT_OSS FAMILY_BIT(20)
+#define FAMILY_DEEPSEEK_V2 FAMILY_BIT(21)
+#define FAMILY_DEEPSEEK_V3 FAMILY_BIT(22)
+#define FAMILY_LFM2 FAMILY_BIT(23)
+#define FAMILY_APERTUS FAMILY_BIT(24)
+#define FAMILY_COHERE FAMILY_BIT(25)
+#define FAMILY_COHERE2 FAMILY_BIT(26)
+#define FAMILY_GPT_NEOX FAMILY_BIT(27)
+#define FAMILY_GPT2 FAMILY_BIT(28)
+#define FAMILY_STARCODER2 FAMILY_BIT(29)
+#define FAMILY_PHI FAMILY_BIT(30)
+#define FAMILY_GLM4 FAMILY_BIT(31)
+#define FAMILY_GLM FAMILY_BIT(32)
+#define FAMILY_EXAONE4 FAMILY_BIT(33)
 
 /* Which blocks attend only to the last sliding_window tokens: those that
  * layer_types calls sliding_attention or, without that key, as below. */
@@ -60,6 +64,7 @@ enum outer_tensor {
     OUTER_HEAD,
     OUTER_NORM_BIAS,
     OUTER_POSITIONS,
+    OUTER_HEAD_BIAS,
     OUTER_N
 };
 
@@ -85,7 +90,7 @@ struct family {
     const char *class; /* in config.json's list "architectures" */
     const char *gguf;  /* general.architecture; for one that several families
                         * have, family_of_gguf returns the first of them */
-    unsigned bit;
+    uint64_t bit;
     uint64_t more; /* optional tensors, W_BQ and later: W_BIT of each */
     uint64_t less; /* tensors among the first nine that the family lacks */
     enum windows windows;
@@ -121,12 +126,13 @@ struct family {
     int layer_norm; /* norms of the residual stream are LayerNorm */
     int parallel;   /* blocks are parallel (run.h), whatever config.parallel
                      * is */
+    int head_bias;  /* logits have a bias */
     int even_heads; /* a head has hidden size / heads numbers: files have no key
                      * for another size */
-    int may_bias;   /* Q, K, V and o have biases only if config.attn_bias is
-                     * 1 */
-    int pairs;      /* RoPE turns 2i and 2i + 1 together, in both formats */
-    int gated;      /* W_Q has, after the rows of each head, as many rows more,
+    uint64_t may_bias; /* biases that blocks have only if config.attn_bias is
+                        * 1: W_BIT of each */
+    int pairs;         /* RoPE turns 2i and 2i + 1 together, in both formats */
+    int gated; /* W_Q has, after the rows of each head, as many rows more,
                     * which give the gate of that head's output (att_gate) */
 };
 

@@ -186,7 +186,7 @@ static void
 yarn_numbers(struct config_file *f)
 {
     struct config *c = &f->c;
-    const unsigned bit = family_of(c)->bit;
+    const uint64_t bit = family_of(c)->bit;
     const double all = given(f->log_multiplier, 0);
 
     if (all > 0) {
@@ -311,7 +311,8 @@ rope_unsaid(const struct config *c)
     switch (c->rope) {
     case ROPE_LLAMA3:
         return strcmp(f->gguf, "llama") == 0 ||
-                (f->bit & (FAMILY_GRANITE | FAMILY_APERTUS)) != 0
+                (f->bit & (FAMILY_GRANITE | FAMILY_APERTUS | FAMILY_EXAONE4)) !=
+                    0
             ? NULL
             : "rope_parameters: llama3";
     case ROPE_DYNAMIC: return "rope_parameters: dynamic";

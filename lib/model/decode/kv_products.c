@@ -76,6 +76,7 @@ mat_part(const struct matjob *j, size_t r0, size_t n, size_t worker)
         exact_part(j, r0 + i, n - i < most ? n - i : most, worker);
     if (l != NULL)
         low_up(l, j->low, l->rank, j->n, r0, n, j->y + r0, j->ldy);
+    weight_add_bias(j->w, r0, n, j->n, j->y + r0, j->ldy);
     for (size_t t = 0; j->cap > 0.0f && t < j->n; t++)
         kern.softcap(j->y + t * j->ldy + r0, j->cap, n);
 }

@@ -364,7 +364,8 @@ read_whole(struct reading *r, struct err *e)
     const char *path = embed_path(&r->m->c);
     const struct st_tensor *under = module_tensor(r, path, "base_layer.weight"),
                            *embed = module_tensor(r, path, "weight"),
-                           *head = module_tensor(r, "lm_head", "weight");
+                           *head = module_tensor(r, "lm_head", "weight"),
+                           *bias = module_tensor(r, "lm_head", "bias");
     const int tying =
         json_is_true(json_object_get(r->config, "ensure_weight_tying"));
     struct model *m = r->m;
@@ -381,6 +382,11 @@ read_whole(struct reading *r, struct err *e)
         return -1;
     if (head != NULL)
         m->c.tied = 0;
+    if (bias != NULL && m->head_bias.rows > 0 &&
+        (check_shape(bias, "lm_head", 0, m->c.V, e) < 0 ||
+            weight_set(&m->head_bias, bias->data, bias->dtype, 1, m->c.V) < 0))
+        return -1;
+    model_set_bias(m);
     return 0;
 }
 

@@ -50,8 +50,13 @@ unsaid_key(const struct config *c)
     if (same.exact_gelu != c->exact_gelu)
         return c->exact_gelu ? "activation_function: gelu"
                              : "hidden_act: gelu_new";
-    if (same.attn_bias != c->attn_bias)
-        return "attention_bias: false";
+    if (same.attn_bias != c->attn_bias && (f->bit & GLMS) == 0)
+        return f->bit == FAMILY_STARCODER2 ? "use_bias: false"
+                                           : "attention_bias: false";
+    if (f->bit == FAMILY_EXAONE4 &&
+        (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0 ||
+            memcmp(same.local, c->local, sizeof c->local) != 0))
+        return "layer_types: windows that are not in 3 of 4 of 64 blocks";
     if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
         return f->bit == FAMILY_COHERE2 ? "layer_types: not every 4th is full"
                                         : "no_rope_layers";
@@ -87,7 +92,9 @@ check_config(const struct config *c, struct err *e)
         warn("blocks without a window are not every %zuth: versions of "
              "llama.cpp that do not read %s take these",
             f->every, arch_key(c, "attention.sliding_window_pattern"));
-    if ((f->bit & COHERES) != 0 && c->H * c->D != c->d)
+    if ((f->bit &
+            (COHERES | FAMILY_STARCODER2 | FAMILY_PHI | FAMILY_EXAONE4)) != 0 &&
+        c->H * c->D != c->d)
         warn("%zu heads of %zu are not the hidden_size %zu: llama.cpp loads no "
              "%s that is so",
             c->H, c->D, c->d, f->gguf);

@@ -150,6 +150,8 @@ model_head_hash(const struct model *m, char out[33])
     hash_weight(h, m, &m->norm);
     if (m->norm_bias.rows > 0)
         hash_weight(h, m, &m->norm_bias);
+    if (m->head_bias.rows > 0)
+        hash_weight(h, m, &m->head_bias);
     end_hash(h, m, out);
 }
 
@@ -213,6 +215,13 @@ model_hash(const struct model *m, char out[33])
     json_decref(j);
 }
 
+void
+model_set_bias(struct model *m)
+{
+    m->head.bias = m->head_bias.rows > 0 ? m->head_bias.data : NULL;
+    m->head.bias_dtype = m->head_bias.dtype;
+}
+
 const struct weight *
 model_outer(const struct model *m, enum outer_tensor k)
 {
@@ -220,7 +229,8 @@ model_outer(const struct model *m, enum outer_tensor k)
         [OUTER_NORM] = &m->norm,
         [OUTER_HEAD] = &m->head,
         [OUTER_NORM_BIAS] = &m->norm_bias,
-        [OUTER_POSITIONS] = &m->positions };
+        [OUTER_POSITIONS] = &m->positions,
+        [OUTER_HEAD_BIAS] = &m->head_bias };
 
     return outer[k];
 }

@@ -40,6 +40,7 @@ struct model {
     struct weight head;      /* [V,d]; == embed when tied */
     struct weight norm_bias; /* [d]; rows 0: the final norm has no bias */
     struct weight positions; /* [max_pos,d]; rows 0: they are not learned */
+    struct weight head_bias; /* [V]; rows 0: the head has no bias */
     struct block *block;     /* [L] */
     char *path;
     json_t *origin; /* object of kept_groups and kept_channels (origin.h), freed
@@ -83,6 +84,9 @@ void model_head_hash(const struct model *m, char out[33]);
 void model_hash(const struct model *m, char out[33]);
 /* Is a matrix of m stored in F8_E4M3? */
 int model_is_f8(const struct model *m);
+/* Let m->head have the bias m->head_bias, if there is one: after a change of
+ * either. */
+void model_set_bias(struct model *m);
 /* Outer tensor k; its rows are 0 if m does not have it. */
 const struct weight *model_outer(const struct model *m, enum outer_tensor k);
 /* Set b [L] to the shapes of all blocks. */

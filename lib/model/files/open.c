@@ -627,6 +627,11 @@ open_hf(struct model *m, struct model_source *s, struct err *e)
                 : point_tensor(m, s, head_name(m, s), 2, c->V, c->d, &m->head,
                       e) < 0)
         return -1;
+    if (family_has_outer(c, OUTER_HEAD_BIAS) &&
+        point_tensor(m, s, family_outer_name(c, OUTER_HEAD_BIAS, 0), 1, 1, c->V,
+            &m->head_bias, e) < 0)
+        return -1;
+    model_set_bias(m);
     return check_used(m, s, e);
 }
 

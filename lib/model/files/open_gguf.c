@@ -118,6 +118,16 @@ read_family(struct config *c, const struct gguf *g, struct err *e)
     return 0;
 }
 
+/* Has block 0 the bias of Q? */
+static int
+has_biases(const struct config *c, const struct gguf *g)
+{
+    char name[80];
+
+    snprintf(name, sizeof name, "blk.0.%s", block_stored(c, W_BQ).gguf);
+    return gguf_tensor(g, name) != NULL;
+}
+
 static int
 read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
 {
@@ -144,6 +154,8 @@ read_gguf_config(struct config *c, const struct gguf *g, struct err *e)
         set_gguf_windows(&f, g, e) < 0)
         return -1;
     *c = f.c;
+    if (family_of(c)->may_bias != 0)
+        c->attn_bias = has_biases(c, g);
     c->neos = c->eos[0] >= 0;
     c->tied = gguf_tensor(g, "output.weight") == NULL;
     return config_check(c, e);
@@ -363,7 +375,10 @@ take_all(struct model *m, struct model_source *s, struct err *e)
                 c->d, &m->norm_bias, e) < 0) ||
         (family_has_outer(c, OUTER_POSITIONS) &&
             take_gguf_tensor(s, family_outer_name(c, OUTER_POSITIONS, 1),
-                c->max_pos, c->d, &m->positions, e) < 0))
+                c->max_pos, c->d, &m->positions, e) < 0) ||
+        (family_has_outer(c, OUTER_HEAD_BIAS) &&
+            take_gguf_tensor(s, family_outer_name(c, OUTER_HEAD_BIAS, 1), 1,
+                c->V, &m->head_bias, e) < 0))
         return -1;
     m->head = m->embed;
     if (!c->tied &&
@@ -374,6 +389,7 @@ take_all(struct model *m, struct model_source *s, struct err *e)
         model_forget(m, &m->head);
         m->head = m->embed;
     }
+    model_set_bias(m);
     m->block = xcalloc(c->L, sizeof *m->block);
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m->block[i];

@@ -92,6 +92,9 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
             random_matrix(a, c->max_pos, c->d, dev, rng_key(seed, 3));
     m->head = c->tied ? m->embed
                       : random_matrix(a, c->V, c->d, dev, rng_key(seed, 2));
+    if (family_has_outer(c, OUTER_HEAD_BIAS))
+        m->head_bias = random_vectors(a, 1, c->V, 0.0f, 1);
+    model_set_bias(m);
     for (size_t i = 0; i < c->L; i++) {
         const struct block_shape is =
             shape ? shape[i] : config_whole_block(c, i);

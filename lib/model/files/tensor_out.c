@@ -139,7 +139,8 @@ other_tensor(const struct model *m, enum outer_tensor k, struct tensor_out *p)
     p->matrix = k == OUTER_EMBED ? MATRIX_EMBED
         : k == OUTER_POSITIONS   ? MATRIX_POSITIONS
                                  : MATRIX_HEAD;
-    p->ndim = k == OUTER_NORM || k == OUTER_NORM_BIAS ? 1 : 2;
+    p->ndim =
+        k == OUTER_NORM || k == OUTER_NORM_BIAS || k == OUTER_HEAD_BIAS ? 1 : 2;
     p->shape[0] = p->w->rows;
     p->shape[1] = p->w->cols;
 }

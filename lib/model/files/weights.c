@@ -255,3 +255,23 @@ weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
     }
     return 0;
 }
+
+void
+weight_add_bias(const struct weight *w, size_t r0, size_t n, size_t m, float *z,
+    size_t ldz)
+{
+    enum { SPAN = 256 };
+    float bias[SPAN];
+    size_t one;
+
+    if (w->bias == NULL)
+        return;
+    (void)dtype_bytes(w->bias_dtype, 1, &one);
+    for (size_t i = 0; i < n; i += SPAN) {
+        const size_t k = n - i < SPAN ? n - i : SPAN;
+
+        weight_widen(bias, w->bias_dtype, w->bias + (r0 + i) * one, k);
+        for (size_t r = 0; r < m; r++)
+            kern.add(z + r * ldz + i, z + r * ldz + i, bias, k);
+    }
+}

@@ -43,6 +43,9 @@ struct weight {
                                     * (packed.h); or NULL */
     const struct low_rank *low;    /* an adapter's change (adapter.h), which
                                     * passes add to products; or NULL */
+    const unsigned char *bias;     /* of a head: a number for each row, which
+                                * weight_add_bias adds to products; or NULL */
+    enum dtype bias_dtype;         /* F32, F16 or BF16 */
 };
 struct int_matrix;
 struct low_rank;
@@ -83,6 +86,11 @@ void weight_product_back(const struct weight *w, size_t r0, size_t k, size_t c0,
  * kernel for the type. */
 int weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *x, float *y, size_t ldy);
+
+/* Add the bias of rows r0..r0+n-1, if w has one, to each row of z [m,n] with
+ * ldz. */
+void weight_add_bias(const struct weight *w, size_t r0, size_t n, size_t m,
+    float *z, size_t ldz);
 
 /* Widen n numbers of any type to fp32; for a quantised type n is a multiple of
  * its block size. */

@@ -149,6 +149,9 @@ head_task(void *ctx, size_t task, size_t worker)
         if (g != NULL)
             kern.gemm_nt(j->tile, n, g->m->c.d, head_tile_rows(j, g, j->hp, r0),
                 g->m->c.d, wp, g->m->c.d, GEMM_SET, zp, n);
+        weight_add_bias(&f->m->head, v0, n, j->tile, zq, n);
+        if (g != NULL)
+            weight_add_bias(&g->m->head, v0, n, j->tile, zp, n);
         cap_logits(f, zq, j->tile, n);
         if (g != NULL)
             cap_logits(g, zp, j->tile, n);

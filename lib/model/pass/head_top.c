@@ -127,6 +127,7 @@ slice_task(void *ctx, size_t s, size_t worker)
     double begin = profile_begin();
 
     kern.gemm_nt(TOP_ROWS, n, d, t->h, d, w, d, GEMM_SET, t->z + v0, t->ld);
+    weight_add_bias(&t->m->head, v0, n, TOP_ROWS, t->z + v0, t->ld);
     profile_end("head logits", begin, 2.0 * (double)(TOP_ROWS * n) * (double)d,
         0.0);
     begin = profile_begin();

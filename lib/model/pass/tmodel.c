@@ -175,11 +175,11 @@ widest_block(const struct model *m)
     return most;
 }
 
-enum { ROOMS_SHARED = 5 };
+enum { ROOMS_SHARED = 6 };
 
 /* Allocate the shared gradient buffers: at[0] for blocks, at[1] for embedding
- * and head, at[2] for the norm, at[3] for its bias, at[4] for positions.  at[i]
- * NULL: each of these groups has a g of its own. */
+ * and head, at[2] for the norm, at[3] for its bias, at[4] for positions, at[5]
+ * for the head's bias.  at[i] NULL: each of these groups has a g of its own. */
 static void
 alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
     struct arena *a, float *at[ROOMS_SHARED])
@@ -188,11 +188,13 @@ alloc_rooms(const struct share *s, const struct model *from, enum dtype grads,
     const int shared = s->n > 1;
     const int bias = family_has_outer(c, OUTER_NORM_BIAS);
     const int learned = family_has_outer(c, OUTER_POSITIONS);
+    const int head_bias = family_has_outer(c, OUTER_HEAD_BIAS);
     const size_t n[ROOMS_SHARED] = { shared || grads == DT_BF16
             ? widest_block(from)
             : 0,
         shared ? c->V * c->d : 0, shared ? c->d : 0, shared && bias ? c->d : 0,
-        shared && learned ? c->max_pos * c->d : 0 };
+        shared && learned ? c->max_pos * c->d : 0,
+        shared && head_bias ? c->V : 0 };
 
     for (int i = 0; i < ROOMS_SHARED; i++)
         at[i] = n[i] > 0 ? arena_alloc(a, n[i], sizeof **at) : NULL;
@@ -221,6 +223,10 @@ lay_tmodel(struct tmodel *t, const struct model *from, enum dtype grads,
         alloc_group(&m, L + 2, &t->m.head, &from->head, room[1]);
     else
         t->m.head = t->m.embed;
+    if (family_has_outer(&from->c, OUTER_HEAD_BIAS))
+        alloc_group(&m, L + OUTER_HEAD_BIAS, &t->m.head_bias, &from->head_bias,
+            room[5]);
+    model_set_bias(&t->m);
 }
 
 /* tmodel_cut if ranks each have a part of every group. */
@@ -292,7 +298,7 @@ tmodel_has(const struct tmodel *t, size_t group)
     const struct pipeline *s = &t->stages;
     const size_t L = t->m.c.L;
     const int twice = (group == L && t->m.c.tied) || group == L + OUTER_NORM ||
-        group == L + OUTER_NORM_BIAS;
+        group == L + OUTER_NORM_BIAS || group == L + OUTER_HEAD_BIAS;
 
     return !stages_any(s) || s->rank == stages_owner(s, L, group) ||
         (twice && (s->rank == 0 || stages_last(s)));
@@ -506,6 +512,8 @@ lay_groups(struct tmodel *t, const struct config *c,
         m.norm_bias = m.norm;
     if (family_has_outer(c, OUTER_POSITIONS))
         m.positions = (struct weight){ .rows = c->max_pos, .cols = c->d };
+    if (family_has_outer(c, OUTER_HEAD_BIAS))
+        m.head_bias = (struct weight){ .rows = 1, .cols = c->V };
     m.block = xcalloc(c->L, sizeof *m.block);
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m.block[i];
@@ -545,7 +553,7 @@ tmodel_place(struct tmodel *t, size_t group, float *p)
     const size_t L = t->m.c.L, nw = group < L ? W_N : 1;
     struct group *g = &t->group[group];
     struct weight *const outer[OUTER_N] = { &t->m.embed, &t->m.norm, &t->m.head,
-        &t->m.norm_bias, &t->m.positions };
+        &t->m.norm_bias, &t->m.positions, &t->m.head_bias };
     struct weight *w = group < L ? t->m.block[group].w : outer[group - L];
 
     g->p = p;
@@ -553,6 +561,7 @@ tmodel_place(struct tmodel *t, size_t group, float *p)
         w[k].data = (const unsigned char *)(p + g->at[k]);
     if (group == L && t->m.c.tied)
         t->m.head = t->m.embed;
+    model_set_bias(&t->m);
 }
 
 void
