@@ -78,8 +78,8 @@ split_square(struct job *j, size_t at, size_t n)
 
 /* h [m,n] with ldh += a^T b for t rows with strides lda and ldb. */
 static void
-add_part(double *h, size_t ldh, size_t m, size_t n, const float *a, size_t lda,
-    const float *b, size_t ldb, size_t t)
+add_rectangle(double *h, size_t ldh, size_t m, size_t n, const float *a,
+    size_t lda, const float *b, size_t ldb, size_t t)
 {
     static _Thread_local float sum[PIECE * PIECE];
 
@@ -106,7 +106,7 @@ add_task(void *ctx, size_t task, size_t worker)
         const size_t at = p->row * j->n + p->col;
 
         if (j->h.quick)
-            add_part(j->h.d + at, j->n, p->m, p->n, x + p->row, j->ld,
+            add_rectangle(j->h.d + at, j->n, p->m, p->n, x + p->row, j->ld,
                 x + p->col, j->ld, j->run[r].n);
         else if (j->h.d != NULL)
             kern.gemm_double(p->m, p->n, j->run[r].n,
@@ -175,7 +175,8 @@ cross_task(void *ctx, size_t task, size_t worker)
     const size_t r = task / parts * PIECE, c = task % parts * PIECE;
 
     (void)worker;
-    add_part(j->c + r * j->n + c, j->n, j->m - r < PIECE ? j->m - r : PIECE,
+    add_rectangle(j->c + r * j->n + c, j->n,
+        j->m - r < PIECE ? j->m - r : PIECE,
         j->n - c < PIECE ? j->n - c : PIECE, j->y + r, j->m, j->x + c, j->ld,
         j->t);
 }

@@ -143,8 +143,8 @@ measure_repair(struct repaired *r, const float *w, size_t N, size_t n,
 
 /* The sum of |W_K x_K - y|^2, by the factored Hessian of x_K and ck = C_K. */
 static double
-distance(const float *wk, size_t N, const struct hess *kept, const double *ck,
-    double energy, struct pool *pool)
+cut_distance(const float *wk, size_t N, const struct hess *kept,
+    const double *ck, double energy, struct pool *pool)
 {
     double sum = energy + layer_energy(wk, N, kept, pool);
 
@@ -225,7 +225,7 @@ layer_repair(const float *w, size_t N, size_t n, const size_t *keep, size_t k,
     if ((result = hess_factor(&kept, damp, name, e)) == 0) {
         if (aim != NULL) {
             r->whole = aim->energy;
-            r->cut = distance(wk, N, &kept, ck, aim->energy, pool);
+            r->cut = cut_distance(wk, N, &kept, ck, aim->energy, pool);
         }
         memcpy(ck, b, N * k * sizeof *ck);
         solve_rows(&kept, b, N, x, pool);

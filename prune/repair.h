@@ -30,8 +30,8 @@
 
 #include <stddef.h>
 
-/* Sums of squares over the inputs. whole: of y; cut: of W_K x_K - y; repaired: of
- * W' x_K - y. */
+/* Sums of squares over the inputs.  whole: of y; cut: of W_K x_K - y; repaired:
+ * of W' x_K - y. */
 struct repaired {
     double whole, cut, repaired;
     double damp; /* damping used */
@@ -45,10 +45,11 @@ struct repair_aim {
 
 /*
  * out [N,k] = W' of w [N,n] for the columns keep [k], ascending; h [n,n]: the
- * Hessian, double, symmetric; aim NULL: y = W x.  Sets *r.  If H_KK is not positive definite with
- * damp > 0, damp grows tenfold, up to 1000 times, with a warning that begins
- * with `name`.  -1 (EX_NUM): even then H_KK is not, or h or the error is not
- * finite.  Call lapack_open before.  Bits do not depend on the threads.
+ * Hessian, double, symmetric; aim NULL: y = W x.  Sets *r.  If H_KK is not
+ * positive definite with damp > 0, damp grows tenfold, up to 1000 times, with a
+ * warning that begins with `name`.  -1 (EX_NUM): even then H_KK is not, or h or
+ * the error is not finite.  Call lapack_open before.  Bits do not depend on the
+ * threads.
  */
 int layer_repair(const float *w, size_t N, size_t n, const size_t *keep,
     size_t k, const double *h, const struct repair_aim *aim, double damp,
@@ -83,8 +84,8 @@ void repair_release(struct repair *r);
  * blocks before it are cut and repaired.  Dies.
  */
 void repair_calib(struct repair *r, const struct calib *c);
-/* Repair with the Hessians in a profile, which were measured before the cut, and
- * y = W x.  Dies. */
+/* Repair with the Hessians in a profile, which were measured before the cut,
+ * and y = W x.  Dies. */
 void repair_profile(struct repair *r, const struct profile *p);
 /* Note how large the layers' errors are, with and without the repair. */
 void repair_note(const struct repair *r);

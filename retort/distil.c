@@ -71,7 +71,7 @@ fetched_names(const char *share, const char *name, int *found)
 }
 
 static void
-check_teacher(const char *share, const char *path)
+check_named_teacher(const char *share, const char *path)
 {
     char *names;
     int found;
@@ -156,7 +156,7 @@ check_asked(const struct asked *a, const char *share)
     check_text("text", a->text);
     if (held_out[0] != NULL)
         check_text("--held-out", held_out);
-    check_teacher(share, a->model);
+    check_named_teacher(share, a->model);
     if (a->into != NULL) {
         check_path("--into", a->into);
         if (!io_exists(a->into))
@@ -235,7 +235,7 @@ make_words(const struct asked *a, const char *share)
 
 /* Read a file of the run; NULL if there is none. */
 static char *
-read_file(const struct asked *a, const char *file)
+read_result(const struct asked *a, const char *file)
 {
     char *path = xasprintf("%s/" RUN_FILES "/%s", a->out, file), *text = NULL;
     struct err e;
@@ -251,7 +251,7 @@ read_file(const struct asked *a, const char *file)
 static void
 print_file(const struct asked *a, const char *file)
 {
-    char *text = read_file(a, file);
+    char *text = read_result(a, file);
 
     if (text != NULL)
         out_put(text, strlen(text));
@@ -262,7 +262,7 @@ print_file(const struct asked *a, const char *file)
 static int
 plan_fits(const struct asked *a)
 {
-    char *text = read_file(a, "plan.txt");
+    char *text = read_result(a, "plan.txt");
     const int fits = text != NULL && strstr(text, "\n  fits\n") != NULL;
 
     free(text);
@@ -284,7 +284,7 @@ megabytes(const char *path)
 static char *
 beginning(const struct asked *a)
 {
-    char *text = read_file(a, "prompts.txt"), *p = text, *line;
+    char *text = read_result(a, "prompts.txt"), *p = text, *line;
 
     while (p != NULL && (line = strsep(&p, "\n")) != NULL) {
         line = strchr(line, ':');
@@ -303,7 +303,7 @@ beginning(const struct asked *a)
 static void
 print_end(const struct asked *a, const char *self, double seconds)
 {
-    char *settings = read_file(a, "answers.settings");
+    char *settings = read_result(a, "answers.settings");
     char *file = xasprintf("%s/student.gguf", a->out);
     char *student = megabytes(file), *teacher = megabytes(a->model);
     char *prompt = beginning(a);

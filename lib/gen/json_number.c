@@ -37,7 +37,7 @@ power_of_10(uint32_t n)
 
 /* The units of 1. */
 static int64_t
-unit(const struct schema_kind *k)
+units_of(const struct schema_kind *k)
 {
     return k->type == KIND_INTEGER ? 1 : power_of_10(BOUNDED_DIGITS);
 }
@@ -65,7 +65,7 @@ json_number_bounds(const json_t *schema, struct schema_kind *k)
 {
     static const char *const names[] = { "minimum", "exclusiveMinimum",
         "maximum", "exclusiveMaximum" };
-    const int64_t units = unit(k);
+    const int64_t units = units_of(k);
 
     k->least = -MOST;
     k->most = MOST;
@@ -94,13 +94,13 @@ json_number_bounds(const json_t *schema, struct schema_kind *k)
 
 /* The digits that are read, in units or, before a point, in ones. */
 static int64_t
-value(const struct json_thread *t)
+digits(const struct json_thread *t)
 {
     return (int64_t)((uint64_t)t->to << 32 | t->from);
 }
 
 static void
-set_value(struct json_thread *t, int64_t v)
+set_digits(struct json_thread *t, int64_t v)
 {
     t->from = (uint32_t)v;
     t->to = (uint32_t)((uint64_t)v >> 32);
@@ -119,7 +119,7 @@ meets(const struct schema_kind *k, const struct json_thread *t, int64_t a,
 static int
 can_meet(const struct schema_kind *k, const struct json_thread *t)
 {
-    const int64_t v = value(t), units = unit(k);
+    const int64_t v = digits(t), units = units_of(k);
 
     if (t->sub == NUMBER_FRACTION)
         return meets(k, t, v, v + power_of_10(BOUNDED_DIGITS - t->n) - 1);
@@ -145,7 +145,7 @@ next_bounded(const struct schema_kind *k, struct json_thread *t,
         (was == NUMBER_ZERO || was == NUMBER_INTEGER)) {
         t->sub = NUMBER_POINT;
         t->n = 0;
-        set_value(t, value(t) * unit(k));
+        set_digits(t, digits(t) * units_of(k));
         return can_meet(k, t);
     }
     if (c < '0' || c > '9' || was == NUMBER_ZERO)
@@ -155,10 +155,11 @@ next_bounded(const struct schema_kind *k, struct json_thread *t,
             return 0;
         t->n++;
         t->sub = NUMBER_FRACTION;
-        set_value(t, value(t) + (c - '0') * power_of_10(BOUNDED_DIGITS - t->n));
+        set_digits(t,
+            digits(t) + (c - '0') * power_of_10(BOUNDED_DIGITS - t->n));
     } else {
         t->sub = was == NUMBER_MINUS && c == '0' ? NUMBER_ZERO : NUMBER_INTEGER;
-        set_value(t, value(t) * 10 + (c - '0'));
+        set_digits(t, digits(t) * 10 + (c - '0'));
     }
     return can_meet(k, t);
 }
@@ -221,11 +222,11 @@ json_number_begin(const struct schema_kind *k, struct json_thread *t,
 int
 json_number_ends(const struct schema_kind *k, const struct json_thread *t)
 {
-    int64_t v = value(t);
+    int64_t v = digits(t);
 
     if (t->sub < NUMBER_ZERO || !k->bounded)
         return t->sub >= NUMBER_ZERO;
     if (t->sub != NUMBER_FRACTION)
-        v *= unit(k);
+        v *= units_of(k);
     return meets(k, t, v, v);
 }

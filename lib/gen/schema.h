@@ -8,9 +8,10 @@
  * These keywords of JSON Schema (draft 2020-12) are read: type, properties,
  * required, additionalProperties, items, minItems, maxItems, minLength,
  * maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum, enum, const,
- * anyOf, and $ref to a place of the same schema ("#", "#/$defs/name").  true and false are schemas too.  Annotations (title,
- * description, default, ...) are accepted.  All other keywords are refused, as
- * ignoring one would allow documents that the schema does not.
+ * anyOf, and $ref to a place of the same schema ("#", "#/$defs/name").  true
+ * and false are schemas too.  Annotations (title, description, default, ...) are
+ * accepted.  All other keywords are refused, as ignoring one would allow
+ * documents that the schema does not.
  *
  * Not every document that a schema allows can be written, only those of one
  * form, which generate-run(1) describes: declared members alone, in the
