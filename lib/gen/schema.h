@@ -9,8 +9,8 @@
  * required, additionalProperties, items, minItems, maxItems, minLength,
  * maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum, enum, const,
  * anyOf, and $ref to a place of the same schema ("#", "#/$defs/name").  true
- * and false are schemas too.  Annotations (title, description, default, ...) are
- * accepted.  All other keywords are refused, as ignoring one would allow
+ * and false are schemas too.  Annotations (title, description, default, ...)
+ * are accepted.  All other keywords are refused, as ignoring one would allow
  * documents that the schema does not.
  *
  * Not every document that a schema allows can be written, only those of one
