@@ -51,12 +51,13 @@ include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
 .PHONY: made
 
 # Memory for B rows, and seconds for one row, whatever BATCHES will be.  Until
-# the run has begun, steps that were measured beside other programs are measured
-# again.
+# the run has begun, each plan measures steps again that were measured beside
+# other programs.
 measure = $(BIN)/plan $(1) -q -m $(or $(READY),$(original)) \
     --teacher $(original) -B $(2) -T $(T) -j $(THREADS) $(compute) $(planned)
-busy    = $(shell [ -e $(OUT)/train.done ] || awk '$$1 == "time.waited" && \
-          $$2 >= 15 { print "settings" }' $(OUT)/measured 2>/dev/null)
+busy    = $(if $(filter plan,$(MAKECMDGOALS)),$(shell [ -e $(OUT)/train.done ] || \
+          awk '$$1 == "time.waited" && $$2 >= 15 { print "settings" }' \
+          $(OUT)/measured 2>/dev/null))
 $(OUT)/measured: $(original_made) $(READY) $(busy) | programs
 	@mkdir -p $(@D)
 	$(call measure,run,$(B)) >$@.all
