@@ -43,8 +43,8 @@ void hess_walk_release(struct hess_walk *w);
 size_t hess_walk_bytes(const struct model *m, const struct calib *c);
 /* Set x to the input of block 0. */
 void hess_walk_begin(struct hess_walk *w);
-/* Add the Hessians of block i's inputs to H, and the sums to cross and energy;
- * x does not change. */
+/* Run block i on all rows, and add to H, cross and energy what they are to sum
+ * up.  The output is dropped: x stays the input of block i. */
 void hess_walk_look(struct hess_walk *w, size_t i);
 /* Pass x, the input of block i, through the block. */
 void hess_walk_on(struct hess_walk *w, size_t i);

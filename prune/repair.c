@@ -141,7 +141,9 @@ measure_repair(struct repaired *r, const float *w, size_t N, size_t n,
     free(E);
 }
 
-/* The sum of |W_K x_K - y|^2, by the factored Hessian of x_K and ck = C_K. */
+/* The squared error of a layer that is cut and not repaired: the sum over tokens
+ * of |W_K x_K - y|^2.  kept: the factored Hessian of x_K; ck [N,k]: the sum of
+ * y x_K^T; energy: the sum of |y|^2. */
 static double
 cut_distance(const float *wk, size_t N, const struct hess *kept,
     const double *ck, double energy, struct pool *pool)
@@ -153,8 +155,8 @@ cut_distance(const float *wk, size_t N, const struct hess *kept,
     return fmax(sum, 0.0);
 }
 
-/* By how much the change D = B (H + lambda I)^-1 [N,k] lowers that sum, where B
- * is C_K - W_K H: tr(D B^T) + lambda |D|^2. */
+/* By how much the repair lowers cut_distance: tr(D B^T) + lambda |D|^2, where B
+ * [N,k] is C_K - W_K H and D = B (H + lambda I)^-1 the change of the weights. */
 static double
 gain(const double *D, const double *B, size_t N, const struct hess *kept)
 {
@@ -454,11 +456,12 @@ repair_profile(struct repair *r, const struct profile *p)
 
 /* ---- calibration data ---- */
 
-/* Two walks.  `on` is that of the cut model: before the output of a block is
- * computed, the block is replaced by the cut and repaired one.  `whole` is
- * ahead of it: whole.x is the stream that the next block of the cut model
- * should find, and `between` that between attention and MLP of the present
- * one. */
+/* The calibration rows walk through two models at once, block by block.  `on`
+ * walks through `work`, the whole model in which each block is replaced by its
+ * cut and repaired version before the rows leave it.  `whole` walks through the
+ * unchanged model, and is one block ahead: whole.x is the residual stream that
+ * the repaired block should leave, `between` the one that it should have after
+ * its attention. */
 struct pass {
     struct repair *r;
     struct model work; /* m, with a copy of its list of blocks */
@@ -468,8 +471,8 @@ struct pass {
     int aimed;      /* 0: a norm follows the layers, so y = W x */
 };
 
-/* Sum up the Hessian of an input of block i of the choice, and the products
- * with what is wanted.  Repair the layer that reads this input. */
+/* Sum up what layer_repair needs about the layer of the choice's block i that
+ * reads `input`, and repair the layer. */
 static void
 look_and_repair(struct pass *w, size_t i, enum fwd_input input)
 {
@@ -496,8 +499,8 @@ look_and_repair(struct pass *w, size_t i, enum fwd_input input)
     free(cross);
 }
 
-/* Pass the whole model's stream through the blocks up to that which follows
- * block i of the choice. */
+/* Run the whole model up to the block that the choice keeps next after its block
+ * number i; after the last one, to the end. */
 static void
 whole_on(struct pass *w, size_t i)
 {

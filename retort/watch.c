@@ -59,8 +59,8 @@ planned_stages(const struct run *r, const char *file, struct stage s[STAGES])
     return n;
 }
 
-/* Count the lines of OUT/full/FILE, without the header of a .tsv file; 0 if
- * there is no such file. */
+/* Return how many parts of a stage are done: the lines of OUT/full/FILE, less
+ * the header of a .tsv file; 0 if the file is not there. */
 static double
 parts_of_run(const struct run *r, const char *file)
 {
@@ -102,7 +102,8 @@ struct line {
     struct stage s[STAGES];
     size_t n, now;
     char what[60]; /* which stage it is */
-    double began;  /* clock_now() when stage `now` was first seen */
+    double began;  /* when stage `now` began, or this command with it: by
+                    * clock_now() */
     double from;   /* its parts that were done then */
     /* Parts that were done when the first of them ended here, and that time;
      * first is negative if none has. */

@@ -226,7 +226,7 @@ unit_is_bytes(void)
 static int
 unit_is_time(void)
 {
-    return strcmp(job.unit, "s") == 0 || strcmp(job.unit, "min") == 0;
+    return strcmp(job.unit, "s") == 0;
 }
 
 /* human() with the unit appended if that is bytes: "1.23 MB". */

@@ -25,7 +25,8 @@ int json_number_begin(const struct schema_kind *k, struct json_thread *t,
     unsigned char c);
 int json_number_next(const struct schema_kind *k, struct json_thread *t,
     unsigned char c);
-/* May the number end here? */
+/* Is the text of the number so far a whole number, within its bounds?  Then it
+ * may end, and it may also go on: 1 and 12. */
 int json_number_ends(const struct schema_kind *k, const struct json_thread *t);
 
 #endif

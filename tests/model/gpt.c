@@ -1,33 +1,10 @@
 /* Published configurations of GPT-NeoX's family and GPT-2's, with the numbers
  * of parameters that their authors give, and what is refused of them. */
-#include "format/json.h"
 #include "model/config/family.h"
-#include "../lib/tap.h"
+#include "../lib/config_text.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-
-static int
-read_config(struct config *c, const char *text, struct err *e)
-{
-    json_t *j = json_loads(text, 0, NULL);
-    const int r = j != NULL ? config_from_json(c, j, e)
-                            : err_set(e, EX_INPUT, "no JSON: %s", text);
-
-    json_decref(j);
-    return r;
-}
-
-static void
-refuse(const char *text, const char *why)
-{
-    struct config c;
-    struct err e = { 0 };
-
-    ok(read_config(&c, text, &e) < 0 && strstr(e.msg, why) != NULL,
-        "refused: %s", e.msg);
-}
 
 /* EleutherAI/pythia's table of sizes. */
 static const struct pythia {
@@ -64,9 +41,9 @@ test_pythia(const struct pythia *p)
         "\"transformers_version\":\"4.24.0\",\"use_cache\":true,"
         "\"use_parallel_residual\":true,\"vocab_size\":%zu}",
         p->d, 4 * p->d, p->H, p->L, p->V);
-    ok(read_config(&c, text, &e) == 0 && config_params(&c, NULL) == p->params &&
-            c.parallel && c.exact_gelu && c.attn_bias && c.rotary == c.D / 4 &&
-            !c.tied,
+    ok(config_of_text(&c, text, &e) == 0 &&
+            config_params(&c, NULL) == p->params && c.parallel &&
+            c.exact_gelu && c.attn_bias && c.rotary == c.D / 4 && !c.tied,
         "Pythia %s has %zu parameters %s", p->name, p->params, e.msg);
 }
 
@@ -76,7 +53,7 @@ test_neox(void)
     struct config c;
     struct err e = { 0 };
 
-    ok(read_config(&c,
+    ok(config_of_text(&c,
            "{" NEOX ",\"rotary_pct\":1,\"classifier_dropout\":0.3,"
            "\"hidden_dropout\":0.1,\"attention_dropout\":0.1,"
            "\"use_parallel_residual\":false,\"attention_bias\":false,"
@@ -84,17 +61,18 @@ test_neox(void)
            &e) == 0 &&
             c.rotary == 0 && !c.parallel && !c.attn_bias && !c.exact_gelu,
         "a gpt_neox with other arithmetic, and with dropout %s", e.msg);
-    refuse("{" NEOX ",\"hidden_act\":\"relu\"}", "hidden_act: \"relu\"");
-    refuse("{" NEOX ",\"hidden_size\":100,\"num_attention_heads\":3}",
+    config_refused("{" NEOX ",\"hidden_act\":\"relu\"}",
+        "hidden_act: \"relu\"");
+    config_refused("{" NEOX ",\"hidden_size\":100,\"num_attention_heads\":3}",
         "no multiple of 3 heads");
-    refuse("{" NEOX ",\"rotary_pct\":0.5,\"hidden_size\":32,"
-           "\"num_attention_heads\":4,\"head_dim\":12}",
+    config_refused("{" NEOX ",\"rotary_pct\":0.5,\"hidden_size\":32,"
+                   "\"num_attention_heads\":4,\"head_dim\":12}",
         "hidden_size: 32 is not 4 heads of 12 numbers");
-    refuse("{" NEOX ",\"rotary_pct\":0.4,\"hidden_size\":32,"
-           "\"num_attention_heads\":4}",
+    config_refused("{" NEOX ",\"rotary_pct\":0.4,\"hidden_size\":32,"
+                   "\"num_attention_heads\":4}",
         "no even number");
-    refuse("{" NEOX ",\"rotary_emb_base\":500,\"rope_parameters\":{"
-           "\"rope_theta\":10000}}",
+    config_refused("{" NEOX ",\"rotary_emb_base\":500,\"rope_parameters\":{"
+                   "\"rope_theta\":10000}}",
         "rotary_emb_base: 500, but");
 }
 
@@ -130,7 +108,7 @@ test_published_gpt2(size_t i)
         "\"task_specific_params\":{\"text-generation\":{\"do_sample\":true,"
         "\"max_length\":50}},\"vocab_size\":50257}",
         gpt2s[i].d, gpt2s[i].H, gpt2s[i].L);
-    ok(read_config(&c, text, &e) == 0 &&
+    ok(config_of_text(&c, text, &e) == 0 &&
             config_params(&c, NULL) == gpt2s[i].params && c.tied &&
             !c.exact_gelu && c.D == 64 && !config_rope(&c, 0),
         "%s has %zu parameters %s", gpt2s[i].name, gpt2s[i].params, e.msg);
@@ -142,28 +120,29 @@ test_gpt2(void)
     struct config c;
     struct err e = { 0 };
 
-    ok(read_config(&c,
+    ok(config_of_text(&c,
            "{" GPT2 ",\"n_inner\":100,\"activation_function\":\"gelu\","
            "\"tie_word_embeddings\":false}",
            &e) == 0 &&
             c.mlp == 100 && c.exact_gelu && !c.tied && c.max_pos == 1024,
         "a gpt2 with other sizes %s", e.msg);
-    ok(read_config(&c,
+    ok(config_of_text(&c,
            "{" GPT2 ",\"hidden_size\":96,\"num_hidden_layers\":3,"
            "\"num_attention_heads\":4}",
            &e) == 0 &&
             c.d == 96 && c.L == 3 && c.H == 4 && c.mlp == 384,
         "other names of its keys %s", e.msg);
-    refuse("{" GPT2 ",\"activation_function\":\"relu\"}",
+    config_refused("{" GPT2 ",\"activation_function\":\"relu\"}",
         "activation_function: \"relu\" is not supported");
-    refuse("{" GPT2 ",\"scale_attn_by_inverse_layer_idx\":true}",
+    config_refused("{" GPT2 ",\"scale_attn_by_inverse_layer_idx\":true}",
         "scale_attn_by_inverse_layer_idx: true is not supported");
-    refuse("{" GPT2 ",\"reorder_and_upcast_attn\":true}",
+    config_refused("{" GPT2 ",\"reorder_and_upcast_attn\":true}",
         "reorder_and_upcast_attn: true is not supported");
-    refuse("{" GPT2 ",\"scale_attn_weights\":false}",
+    config_refused("{" GPT2 ",\"scale_attn_weights\":false}",
         "scale_attn_weights: false is not supported");
-    refuse("{" GPT2 ",\"add_cross_attention\":true}", "add_cross_attention");
-    refuse("{" GPT2 ",\"n_head\":7}", "no multiple of 7 heads");
+    config_refused("{" GPT2 ",\"add_cross_attention\":true}",
+        "add_cross_attention");
+    config_refused("{" GPT2 ",\"n_head\":7}", "no multiple of 7 heads");
 }
 
 /* Rows that are longer than learned positions are refused, those of RoPE only
@@ -174,14 +153,14 @@ test_positions(void)
     struct config c;
     struct err e = { 0 };
 
-    ok(read_config(&c, "{" GPT2 "}", &e) == 0 &&
+    ok(config_of_text(&c, "{" GPT2 "}", &e) == 0 &&
             config_check_positions(&c, 1024, "it", &e) == 0 &&
             config_check_positions(&c, 1025, "it", &e) < 0 &&
             strstr(e.msg,
                 "it: rows of 1025 tokens, but it has learned 1024 positions") !=
                 NULL,
         "a gpt2 takes rows of as many tokens as it has positions: %s", e.msg);
-    ok(read_config(&c, "{" NEOX "}", &e) == 0 &&
+    ok(config_of_text(&c, "{" NEOX "}", &e) == 0 &&
             config_check_positions(&c, 4096, "it", &e) == 0,
         "a gpt_neox takes longer ones");
 }

@@ -1,34 +1,10 @@
 /* Published configurations of StarCoder2, Phi, GLM and EXAONE 4, with the
  * numbers of parameters that transformers counts
  * (scripts/oracle/plan_params.py), and what is refused of them. */
-#include "format/json.h"
-#include "model/config/config.h"
-#include "../lib/tap.h"
+#include "../lib/config_text.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-
-static int
-read_config(struct config *c, const char *text, struct err *e)
-{
-    json_t *j = json_loads(text, 0, NULL);
-    const int r = j != NULL ? config_from_json(c, j, e)
-                            : err_set(e, EX_INPUT, "no JSON: %s", text);
-
-    json_decref(j);
-    return r;
-}
-
-static void
-refuse(const char *text, const char *why)
-{
-    struct config c;
-    struct err e = { 0 };
-
-    ok(read_config(&c, text, &e) < 0 && strstr(e.msg, why) != NULL,
-        "refused: %s", e.msg);
-}
 
 #define STARCODER2 "\"model_type\":\"starcoder2\""
 
@@ -63,7 +39,7 @@ test_starcoder2(size_t i)
         "\"use_bias\":true,\"use_cache\":true,\"vocab_size\":49152}",
         starcoder2s[i].d, starcoder2s[i].mlp, starcoder2s[i].H,
         starcoder2s[i].L, starcoder2s[i].KV, starcoder2s[i].keys);
-    ok(read_config(&c, text, &e) == 0 &&
+    ok(config_of_text(&c, text, &e) == 0 &&
             config_params(&c, NULL) == starcoder2s[i].params &&
             c.tied == (i < 2) && c.attn_bias && !c.exact_gelu && c.D == 128 &&
             config_window(&c, c.L - 1) == 4096,
@@ -100,7 +76,7 @@ test_phi(size_t i)
         "\"torch_dtype\":\"float16\",\"use_cache\":true,"
         "\"vocab_size\":51200}",
         phis[i].d, 4 * phis[i].d, phis[i].L, phis[i].part);
-    ok(read_config(&c, text, &e) == 0 &&
+    ok(config_of_text(&c, text, &e) == 0 &&
             config_params(&c, NULL) == phis[i].params && !c.tied &&
             !c.exact_gelu && c.rotary == phis[i].rotary,
         "Phi %s has %zu parameters %s", phis[i].name, phis[i].params, e.msg);
@@ -136,7 +112,8 @@ test_glm(const struct glm *g)
         "\"torch_dtype\":\"bfloat16\",\"use_cache\":true,"
         "\"vocab_size\":151552}",
         g->bias, g->d, g->mlp, g->type, g->H, g->L);
-    ok(read_config(&c, text, &e) == 0 && config_params(&c, NULL) == g->params &&
+    ok(config_of_text(&c, text, &e) == 0 &&
+            config_params(&c, NULL) == g->params &&
             c.attn_bias == (g->L == 40) && c.rotary == 64 && c.neos == 3,
         "%s has %zu parameters %s", g->name, g->params, e.msg);
 }
@@ -164,7 +141,7 @@ test_exaone4(void)
         "\"sliding_window\":null,\"sliding_window_pattern\":null,"
         "\"tie_word_embeddings\":true}",
         rope);
-    ok(read_config(&c, text, &e) == 0 &&
+    ok(config_of_text(&c, text, &e) == 0 &&
             config_params(&c, NULL) == 1279391488 && c.window == 0 &&
             config_rope(&c, 3) && c.rope == ROPE_LLAMA3,
         "EXAONE 4.0 1.2B has 1279391488 parameters %s", e.msg);
@@ -174,23 +151,25 @@ test_exaone4(void)
         "\"head_dim\":128,\"sliding_window\":4096,"
         "\"sliding_window_pattern\":4,\"tie_word_embeddings\":false}",
         rope);
-    ok(read_config(&c, text, &e) == 0 && config_params(&c, NULL) == 32003216384,
+    ok(config_of_text(&c, text, &e) == 0 &&
+            config_params(&c, NULL) == 32003216384,
         "EXAONE 4.0 32B has 32003216384 parameters %s", e.msg);
     for (size_t i = 0; i < c.L; i++)
         same &= config_rope(&c, i) == ((i + 1) % 4 != 0) &&
             config_window(&c, i) == ((i + 1) % 4 != 0 ? 4096 : 0);
     ok(same, "3 of 4 blocks have a window and RoPE");
-    ok(read_config(&c,
+    ok(config_of_text(&c,
            "{" EXAONE4 ",\"num_hidden_layers\":2,\"layer_types\":["
            "\"sliding_attention\",\"full_attention\"],"
            "\"sliding_window_pattern\":\"LLLG\"}",
            &e) == 0 &&
             config_rope(&c, 0) && !config_rope(&c, 1),
         "letters of a pattern beside layer_types %s", e.msg);
-    refuse("{" EXAONE4 ",\"sliding_window_pattern\":\"LLLG\"}",
+    config_refused("{" EXAONE4 ",\"sliding_window_pattern\":\"LLLG\"}",
         "sliding_window_pattern");
-    refuse("{" EXAONE4 ",\"num_hidden_layers\":1,\"sliding_window\":null,"
-           "\"layer_types\":[\"sliding_attention\"]}",
+    config_refused("{" EXAONE4
+                   ",\"num_hidden_layers\":1,\"sliding_window\":null,"
+                   "\"layer_types\":[\"sliding_attention\"]}",
         "there is no sliding_window");
 }
 
@@ -199,16 +178,17 @@ main(void)
 {
     for (size_t i = 0; i < sizeof starcoder2s / sizeof *starcoder2s; i++)
         test_starcoder2(i);
-    refuse("{" STARCODER2 ",\"hidden_act\":\"silu\"}",
+    config_refused("{" STARCODER2 ",\"hidden_act\":\"silu\"}",
         "hidden_act: \"silu\" is not supported");
-    refuse("{" STARCODER2 ",\"num_attention_heads\":7}", "no multiple of 7");
+    config_refused("{" STARCODER2 ",\"num_attention_heads\":7}",
+        "no multiple of 7");
     for (size_t i = 0; i < sizeof phis / sizeof *phis; i++)
         test_phi(i);
-    refuse("{" PHI ",\"qk_layernorm\":true}",
+    config_refused("{" PHI ",\"qk_layernorm\":true}",
         "qk_layernorm: true is not supported");
     for (size_t i = 0; i < sizeof glms / sizeof *glms; i++)
         test_glm(&glms[i]);
-    refuse("{\"model_type\":\"glm4\",\"hidden_act\":\"gelu\"}",
+    config_refused("{\"model_type\":\"glm4\",\"hidden_act\":\"gelu\"}",
         "hidden_act: \"gelu\" is not supported");
     test_exaone4();
     return done_testing();

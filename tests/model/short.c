@@ -1,31 +1,10 @@
 /* Configurations of LFM2, whose blocks have attention or the short
  * convolution. */
 #include "base/mem.h"
-#include "model/config/config.h"
-#include "../lib/tap.h"
+#include "../lib/config_text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int
-read_text(struct config *c, const char *text, struct err *e)
-{
-    json_t *j = json_loads(text, 0, NULL);
-    const int r = config_from_json(c, j, e);
-
-    json_decref(j);
-    return r;
-}
-
-static void
-refuse(const char *text, const char *why)
-{
-    struct config c;
-    struct err e = { 0 };
-
-    ok(read_text(&c, text, &e) < 0 && strstr(e.msg, why) != NULL,
-        "%s is refused: %s", text, e.msg);
-}
 
 /* The sizes of published configurations, by older keys and newer ones. */
 static void
@@ -66,7 +45,7 @@ published(void)
         struct config c = { 0 };
         struct err e = { 0 };
         size_t n = 0;
-        const int r = read_text(&c, text, &e);
+        const int r = config_of_text(&c, text, &e);
 
         for (size_t k = 0; k < c.L; k++)
             n += config_whole_block(&c, k).groups == 8;
@@ -82,14 +61,17 @@ int
 main(void)
 {
     published();
-    refuse("{\"model_type\":\"lfm2\",\"layer_types\":[\"linear_attention\"],"
-           "\"num_hidden_layers\":1}",
+    config_refused("{\"model_type\":\"lfm2\",\"layer_types\":[\"linear_"
+                   "attention\"],"
+                   "\"num_hidden_layers\":1}",
         "\"linear_attention\" is not supported (full_attention, conv)");
-    refuse("{\"model_type\":\"lfm2\",\"conv_bias\":true}",
+    config_refused("{\"model_type\":\"lfm2\",\"conv_bias\":true}",
         "conv_bias: true is not supported");
-    refuse("{\"model_type\":\"lfm2\",\"conv_L_cache\":65}", "conv_L_cache");
-    refuse("{\"model_type\":\"lfm2\",\"intermediate_size\":1}",
+    config_refused("{\"model_type\":\"lfm2\",\"conv_L_cache\":65}",
+        "conv_L_cache");
+    config_refused("{\"model_type\":\"lfm2\",\"intermediate_size\":1}",
         "block_auto_adjust_ff_dim: makes no MLP");
-    refuse("{\"model_type\":\"lfm2_moe\"}", "\"lfm2_moe\" is not supported");
+    config_refused("{\"model_type\":\"lfm2_moe\"}",
+        "\"lfm2_moe\" is not supported");
     return done_testing();
 }

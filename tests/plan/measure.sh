@@ -32,6 +32,20 @@ ok 'a run with 8 top tokens is predicted' plan -q -m s.json --teacher t.json \
     --top 8 --tokens 1000000 --format tsv
 equal '8 top tokens take their own bytes' "$(value run.disk.top)" 58000000
 equal 'plan run measures no time' "$(value time.step)" ''
+# Loops on every processor take their share of it.
+loops=
+for i in $(seq "$(nproc)"); do
+    while :; do :; done &
+    loops="$loops $!"
+done
+ok 'a step is measured beside other programs' plan measure -q -m s.json --format tsv
+# shellcheck disable=SC2086 # a list
+kill $loops
+if awk -v a="$(value time.waited)" 'BEGIN { exit !(a > 0.1 && a <= 1) }'; then
+    pass 'the share that other programs had is printed'
+else
+    fail "the share that other programs had is printed: $(value time.waited)"
+fi
 
 # below WHAT A FACTOR B: A < FACTOR B, both there
 below() {

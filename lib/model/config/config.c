@@ -206,7 +206,7 @@ read_layer_types(struct config_file *f, const json_t *j, struct err *e)
     return 0;
 }
 
-/* Is the family's MLP down gelu(up x), as in GPT-2? */
+/* Has the family MLPs without a gate, W_down gelu(W_up x), as GPT-2? */
 static int
 is_plain_gelu(const struct config *c)
 {
@@ -214,8 +214,8 @@ is_plain_gelu(const struct config *c)
         block_tensor_name(c, W_XIELU_P) == NULL;
 }
 
-/* Set c->exact_gelu: has an MLP down gelu(up x) the exact GELU, or its
- * approximation by tanh? */
+/* Set c->exact_gelu of a family whose MLPs have no gate: 1 if their GELU is the
+ * exact one, 0 if it is the approximation by tanh. */
 static int
 read_gelu(struct config *c, const json_t *j, struct err *e)
 {

@@ -132,7 +132,7 @@ struct config {
     int parallel;   /* 1: blocks are parallel (run.h), also if the family says
                      * so: config_parallel */
     int attn_bias;  /* 1: blocks have the biases family.may_bias */
-    int exact_gelu; /* of an MLP down gelu(up x): 1: GELU by erf, 0: its
+    int exact_gelu; /* of MLPs without a gate: 1: GELU by erf, 0: its
                      * approximation by tanh */
 };
 
@@ -160,8 +160,9 @@ void config_bit_set(unsigned char *bits, size_t i, int on);
 size_t config_window(const struct config *c, size_t i);
 /* The shape of block i of a model that was not cut. */
 struct block_shape config_whole_block(const struct config *c, size_t i);
-/* Give block i the window, or none; in a cohere2, and in an exaone4 that has a
- * window, blocks without it have no RoPE. */
+/* local 1: block i attends to the tokens of the window alone; 0: to all tokens
+ * before.  In a cohere2, and in an exaone4 whose configuration has a window, a
+ * block that attends to all has no RoPE. */
 void config_set_local(struct config *c, size_t i, int local);
 /* Has block i the gated delta rule or the short convolution in place of
  * attention? */

@@ -20,7 +20,7 @@
 #define COHERES (FAMILY_COHERE | FAMILY_COHERE2)
 #define GLMS (FAMILY_GLM | FAMILY_GLM4)
 #define EVEN_HEADS (FAMILY_GPT_NEOX | FAMILY_GPT2)
-/* the MLP is down gelu(up x) */
+/* MLPs without a gate: W_down gelu(W_up x) */
 #define PLAIN (EVEN_HEADS | FAMILY_STARCODER2 | FAMILY_PHI)
 /* by WINDOW_EVERY */
 #define WINDOWED \

@@ -257,21 +257,30 @@ weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
 }
 
 void
-weight_add_bias(const struct weight *w, size_t r0, size_t n, size_t m, float *z,
-    size_t ldz)
+weight_add_row(enum dtype t, const unsigned char *p, size_t n, size_t m,
+    float *z, size_t ldz)
 {
     enum { SPAN = 256 };
-    float bias[SPAN];
-    size_t one;
+    float some[SPAN];
+    size_t size;
 
-    if (w->bias == NULL)
+    if (dtype_bytes(t, 1, &size) != 0)
         return;
-    (void)dtype_bytes(w->bias_dtype, 1, &one);
     for (size_t i = 0; i < n; i += SPAN) {
         const size_t k = n - i < SPAN ? n - i : SPAN;
 
-        weight_widen(bias, w->bias_dtype, w->bias + (r0 + i) * one, k);
+        weight_widen(some, t, p + i * size, k);
         for (size_t r = 0; r < m; r++)
-            kern.add(z + r * ldz + i, z + r * ldz + i, bias, k);
+            kern.add(z + r * ldz + i, z + r * ldz + i, some, k);
     }
+}
+
+void
+weight_add_bias(const struct weight *w, size_t r0, size_t n, size_t m, float *z,
+    size_t ldz)
+{
+    size_t before;
+
+    if (w->bias != NULL && dtype_bytes(w->bias_dtype, r0, &before) == 0)
+        weight_add_row(w->bias_dtype, w->bias + before, n, m, z, ldz);
 }

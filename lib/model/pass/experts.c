@@ -157,19 +157,10 @@ void
 expert_bias(const struct weight *bias, size_t e, size_t n0, size_t n, size_t m,
     float *y, size_t ldy)
 {
-    enum { SOME = 256 };
-    float b[SOME];
-    size_t size;
+    size_t before;
 
-    if (bias->rows == 0 || dtype_bytes(bias->dtype, 1, &size) != 0)
-        return;
-    for (size_t c = 0; c < n; c += SOME) {
-        const size_t k = n - c < SOME ? n - c : SOME;
-
-        weight_widen(b, bias->dtype, weight_row(bias, e) + (n0 + c) * size, k);
-        for (size_t i = 0; i < m; i++)
-            kern.add(y + i * ldy + c, y + i * ldy + c, b, k);
-    }
+    if (bias->rows > 0 && dtype_bytes(bias->dtype, n0, &before) == 0)
+        weight_add_row(bias->dtype, weight_row(bias, e) + before, n, m, y, ldy);
 }
 
 /* ---- the choice ---- */
