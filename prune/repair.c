@@ -141,9 +141,9 @@ measure_repair(struct repaired *r, const float *w, size_t N, size_t n,
     free(E);
 }
 
-/* The squared error of a layer that is cut and not repaired: the sum over tokens
- * of |W_K x_K - y|^2.  kept: the factored Hessian of x_K; ck [N,k]: the sum of
- * y x_K^T; energy: the sum of |y|^2. */
+/* The squared error of a layer that is cut and not repaired: the sum over
+ * tokens of |W_K x_K - y|^2.  kept: the factored Hessian of x_K; ck [N,k]: the
+ * sum of y x_K^T; energy: the sum of |y|^2. */
 static double
 cut_distance(const float *wk, size_t N, const struct hess *kept,
     const double *ck, double energy, struct pool *pool)
@@ -155,8 +155,8 @@ cut_distance(const float *wk, size_t N, const struct hess *kept,
     return fmax(sum, 0.0);
 }
 
-/* By how much the repair lowers cut_distance: tr(D B^T) + lambda |D|^2, where B
- * [N,k] is C_K - W_K H and D = B (H + lambda I)^-1 the change of the weights. */
+/* By how much the repair lowers cut_distance: tr(D B^T) + lambda |D|^2, with
+ * B [N,k] = C_K - W_K H and the weights' change D = B (H + lambda I)^-1. */
 static double
 gain(const double *D, const double *B, size_t N, const struct hess *kept)
 {
@@ -499,8 +499,8 @@ look_and_repair(struct pass *w, size_t i, enum fwd_input input)
     free(cross);
 }
 
-/* Run the whole model up to the block that the choice keeps next after its block
- * number i; after the last one, to the end. */
+/* Run the whole model up to the block that the choice keeps next after its
+ * block number i; after the last one, to the end. */
 static void
 whole_on(struct pass *w, size_t i)
 {

@@ -6,9 +6,9 @@
  * A layer W [N,n] keeps the columns K of its inputs x and loses the columns G.
  * Its new weights W' [N,k] minimise
  *   sum over tokens of |W' x_K - y|^2  +  lambda |W' - W_K|^2
- * The solution is W_K + (C_K - W_K H_KK) (H_KK + lambda I)^-1, where H = sum of x x^T is the
- * Hessian and C = sum of y x^T.  lambda is damp times the mean of the nonzero
- * elements of H_KK's diagonal.
+ * The solution is W_K + (C_K - W_K H_KK) (H_KK + lambda I)^-1, where H = sum of
+ * x x^T is the Hessian and C = sum of y x^T.  lambda is damp times the mean of
+ * the nonzero elements of H_KK's diagonal.
  *
  * y is what the layer should add to the stream: the whole model's stream after
  * the layer, less the cut model's before it.  So the layer also makes up for
@@ -75,8 +75,8 @@ struct repair {
     size_t nmade;
 };
 /* Is there a layer to repair?  Each o or down that loses some, but not all, of
- * its columns; and down of each block behind the first cut, also if it is whole,
- * but not if a norm follows it, or if it is whole and has n:m zeros. */
+ * its columns; and down of each block behind the first cut, also of a whole
+ * block, unless a norm follows it or the whole block's down has n:m zeros. */
 int repair_wanted(const struct model *m, const struct choice *c);
 void repair_release(struct repair *r);
 /*

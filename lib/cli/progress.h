@@ -12,7 +12,8 @@
 #include <stddef.h>
 
 /* Begin a job of `total` units (0: unknown).  The unit "B" or "bytes" is shown
- * as MB and so on; "s" is shown without a rate.  what and unit are not copied. */
+ * as MB and so on; "s" is shown without a rate.  what and unit are not
+ * copied. */
 void progress_begin(const char *what, double total, const char *unit);
 /* Call after progress_begin, if `done` units were done before this run.  They
  * count as done, but not in the rate or the time left. */

@@ -10,8 +10,8 @@
  * maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum, enum, const,
  * anyOf, and $ref to a place of the same schema ("#", "#/$defs/name").  true
  * and false are schemas too.  Annotations (title, description, default, ...)
- * are accepted.  A schema with any other keyword is refused: if the keyword were
- * ignored, documents that it forbids could be written.
+ * are accepted.  A schema with any other keyword is refused: if the keyword
+ * were ignored, documents that it forbids could be written.
  *
  * Not every document that a schema allows can be written, only those of one
  * form, which generate-run(1) describes: declared members alone, in the

@@ -34,7 +34,7 @@ equal '8 top tokens take their own bytes' "$(value run.disk.top)" 58000000
 equal 'plan run measures no time' "$(value time.step)" ''
 # Loops on every processor take their share of it.
 loops=
-for i in $(seq "$(nproc)"); do
+for _ in $(seq "$(nproc)"); do
     while :; do :; done &
     loops="$loops $!"
 done

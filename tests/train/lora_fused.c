@@ -150,8 +150,8 @@ steps_are_pefts(const char *name, const char *base, size_t micro, int how)
 }
 
 /* Replace the weights of m's blocks by their first 16 bits, which are bfloat16:
- * stored as such, or (widened 1) as fp32 with zeros behind.  The new weights are
- * never freed. */
+ * stored as such, or (widened 1) as fp32 with zeros behind.  The new weights
+ * are never freed. */
 static void
 cut_to_halves(struct model *m, int widened)
 {

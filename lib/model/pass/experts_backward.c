@@ -270,8 +270,8 @@ add_shared(const struct expert_job *j)
             j->u->vec[W_SHARED_GATE], d);
 }
 
-/* Add what this job's tokens contribute to the gradients of the experts' weights
- * and biases, unless only an adapter is trained. */
+/* Add what this job's tokens contribute to the gradients of the experts'
+ * weights and biases, unless only an adapter is trained. */
 static void
 sum_experts(struct expert_job *j)
 {
