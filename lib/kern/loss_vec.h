@@ -25,6 +25,7 @@ kd_grad_vec(float *restrict z, const float *restrict zt, size_t n, float tau,
     const vf it = v_set1(1.0f / tau), shift = v_set1(l.st - l.tt);
     const vf s1 = v_set1(l.s1), st = v_set1(l.st), tt = v_set1(l.tt);
     const vf ce = v_set1(w_ce), wt = v_set1(w_kl * tau);
+    const int same = tau == 1.0f && l.s1 == l.st; /* one softmax for both */
     vd lo = d_zero(), hi = d_zero();
 
     for (size_t i = 0; i < n; i += VW) {
@@ -32,8 +33,9 @@ kd_grad_vec(float *restrict z, const float *restrict zt, size_t n, float tau,
         const vf q = v_exp(v_sub(v_mul(b, it), tt));
         const vf p = v_exp(v_sub(v_mul(a, it), st));
         const vf kl = keep(v_mul(q, v_fma(v_sub(b, a), it, shift)), i, n);
+        const vf r = same ? p : v_exp(v_sub(a, s1));
 
-        put(z, i, n, v_fma(ce, v_exp(v_sub(a, s1)), v_mul(wt, v_sub(p, q))));
+        put(z, i, n, v_fma(ce, r, v_mul(wt, v_sub(p, q))));
         lo = d_add(lo, d_lo(kl));
         hi = d_add(hi, d_hi(kl));
     }

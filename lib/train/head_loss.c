@@ -206,6 +206,7 @@ slice_logits(void *ctx, size_t s, size_t worker)
     const size_t cols = head_slices_cols(&h->s, s);
     const size_t told = told_cols(h, s);
     const float it = (float)(1.0 / q->o->tau);
+    const int same = told == cols && it == 1.0f;
     float *zs = h->s.zs + at * ld;
     float *zt = h->dt > 0 ? h->zt + at * ld : NULL;
     float *wide = head_slices_wide(&h->s, worker);
@@ -229,7 +230,8 @@ slice_logits(void *ctx, size_t s, size_t worker)
     for (size_t i = 0; i < q->n; i++) {
         h->s1[at + i] = h->k->lse(zs + i * ld, cols, 1.0f);
         if (zt != NULL) {
-            h->st[at + i] = lse_of(h, zs + i * ld, told, it);
+            h->st[at + i] = same ? h->s1[at + i]
+                                 : lse_of(h, zs + i * ld, told, it);
             h->tt[at + i] = lse_of(h, zt + i * ld, told, it);
         } else if (h->top > 0) {
             h->st[at + i] = rest_part(q, i, zs + i * ld, s * w, told, worker);
@@ -238,7 +240,7 @@ slice_logits(void *ctx, size_t s, size_t worker)
     profile_end("head log-sum-exp", t, 0.0,
         4.0 * (double)(q->n * cols) * (zt != NULL ? 2.0 : 1.0));
     profile_exps("head log-sum-exp",
-        (double)q->n * (double)(cols + 2 * told * (zt != NULL)) +
+        (double)q->n * (double)(cols + (2 - same) * told * (zt != NULL)) +
             (double)(q->n * told) * (h->top > 0));
 }
 
@@ -345,8 +347,11 @@ grad_exps(const struct tile *q, size_t told, size_t cols)
     static const size_t
         div[] = { [KL_FORWARD] = 2, [KL_REVERSE] = 1, [KL_JS] = 3 };
 
-    return (
-        double)(cols + cols * (q->h->top > 0) + told * div[q->o->direction]);
+    const int same = q->h->dt > 0 && q->o->direction == KL_FORWARD &&
+        q->o->tau == 1.0 && told == cols;
+
+    return (double)(cols * (q->h->top > 0) + told * div[q->o->direction]) +
+        (double)(same ? 0 : cols);
 }
 
 /* Task: gradients of slice s. */
