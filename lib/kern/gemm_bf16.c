@@ -178,4 +178,5 @@ gemm_bf16(struct kern *k, const struct bf16_set *by)
     k->pack = pairs ? pack : NULL;
     k->gemm_packed = pairs ? gemm_packed : NULL;
     k->panels += sizeof(struct half_panels);
+    k->chunk = bf16_cut(by->result);
 }

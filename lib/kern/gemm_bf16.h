@@ -85,6 +85,13 @@ bf16_block(enum kern_bf16 result, size_t deep)
     return ((deep + n - 1) / n + BF16_CHUNK - 1) / BF16_CHUNK * BF16_CHUNK;
 }
 
+/* struct kern's chunk. */
+static inline size_t
+bf16_cut(enum kern_bf16 result)
+{
+    return result == KERN_BF16_AMX ? BF16_CHUNK : 0;
+}
+
 /* Chunks of a row or column of k elements. */
 static inline size_t
 bf16_chunks(size_t k)

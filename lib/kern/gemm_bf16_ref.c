@@ -208,4 +208,5 @@ gemm_bf16_ref(struct kern *k, enum kern_bf16 by)
     k->packed_bytes = NULL;
     k->pack = NULL;
     k->gemm_packed = NULL;
+    k->chunk = bf16_cut(by);
 }

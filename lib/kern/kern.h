@@ -77,6 +77,8 @@ struct kern {
      * give the same bits. */
     const char *name;
     size_t panels; /* bytes of the panels of each thread that multiplies */
+    size_t chunk;  /* a product that is cut along k at multiples of this has the
+                    * bits of the whole one; 0: it may have others */
 
     /*
      * Matrix products: c[m,n] = or += the product, on the caller's thread.  In

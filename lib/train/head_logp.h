@@ -6,8 +6,8 @@
  *   logp[i]    = t[target_i] - log sum_v exp(t_v)             nats, at most 0
  *   entropy[i] = - sum_v p_v log p_v,  p = softmax(t)         nats
  *
- * The logits of at most 256 predictions exist at a time (head_slices.h).  If a
- * call has more predictions, head_logp_grad computes the logits once more.
+ * Logits exist only for one tile of predictions at a time (head_slices.h).  If
+ * a call has more predictions, head_logp_grad computes the logits once more.
  *
  * Bits: a prediction's numbers depend on its row of hs, on w and on tau alone,
  * not on threads or on the other predictions.  A matrix w of another type gives

@@ -1,6 +1,6 @@
 /*
- * Head and losses, fused: logits exist only for at most 256 predictions, a
- * tile, at a time.  For each tile the vocabulary is cut into fixed slices.
+ * Head and losses, fused: logits exist only for one tile of predictions at a
+ * time (head_slices.h).  For each tile the vocabulary is cut into fixed slices.
  * Each slice is a task, twice: first its logits and its part of the log-sum-exp
  * are computed; then its gradient and, while that is in the cache, the two
  * products that use it.

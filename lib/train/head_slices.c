@@ -5,7 +5,11 @@
 
 #include <string.h>
 
-enum { TILE_ROWS = 256 }; /* predictions */
+/* Predictions of a tile.  The head is read, and its gradient read and written,
+ * once a tile: with MORE_ROWS a step of SmolLM2 by AMX costs 2.6 % less.  dW is
+ * a product along the predictions, so that MORE_ROWS change no bit where such a
+ * product may be cut (kern.chunk). */
+enum { TILE_ROWS = 256, MORE_ROWS = 512 };
 enum { JOIN_ROWS = 16 };  /* rows of a task that joins slices */
 enum { LINE = 16 };       /* numbers of a cache line */
 
@@ -20,10 +24,12 @@ void
 head_slices_init(struct head_slices *h, struct arena *a, struct pool *pool,
     size_t V, size_t d, size_t rows, int widen)
 {
+    const size_t most = kern.chunk > 0 ? MORE_ROWS : TILE_ROWS;
+
     h->pool = pool;
     h->V = V;
     h->d = d;
-    h->R = rows < TILE_ROWS ? rows : TILE_ROWS;
+    h->R = rows < most ? rows : most;
     h->width = kern_slice(V);
     h->nslice = (V + h->width - 1) / h->width;
     h->ld = h->width + LINE;

@@ -1,7 +1,8 @@
 /*
  * Logits of a head, for losses that use logits.  They exist only for a tile of
- * at most 256 predictions, in slices of the vocabulary.  Each slice is a task.
- * The borders of slices are fixed, so the number of threads changes no bit.
+ * at most 256 predictions (512 with products by AMX), in slices of the
+ * vocabulary.  Each slice is a task.  The borders of slices are fixed, so the
+ * number of threads changes no bit.
  */
 #ifndef TRAIN_HEAD_SLICES_H
 #define TRAIN_HEAD_SLICES_H

@@ -282,6 +282,30 @@ test_dots(void)
         n, bad);
 }
 
+/* A product along k at once, and cut at multiples of kern.chunk. */
+static void
+test_cut(void)
+{
+    static float want[M * N], got[M * N];
+    size_t bad = 0;
+
+    fill(a, K * M, 1, 0);
+    fill(b, K * N, 2, 0);
+    ok(kern.chunk > 0, "%s: products may be cut", kern_name());
+    for (size_t part = kern.chunk; part > 0 && part < K; part *= 2) {
+        fill(want, M * N, 3, 0);
+        fill(got, M * N, 3, 0);
+        kern.gemm_tn(M, N, K, a, M, b, N, GEMM_ADD, want, N);
+        for (size_t l = 0; l < K; l += part)
+            kern.gemm_tn(M, N, K - l < part ? K - l : part, a + l * M, M,
+                b + l * N, N, GEMM_ADD, got, N);
+        for (size_t i = 0; i < M * N; i++)
+            bad += !same(got[i], want[i]);
+    }
+    ok(bad == 0, "%s: parts have the bits of the whole (%zu differ)",
+        kern_name(), bad);
+}
+
 /* gemm_half against gemm_nt and gemm_nn with the widened weights, at an odd
  * address. */
 static void
@@ -450,6 +474,7 @@ main(void)
     test_dots();
     kern_compute("amx");
     test_error(kern_name());
+    test_cut();
     kern_compute("bfmmla");
     test_error(kern_name());
     kern_compute("f32");
