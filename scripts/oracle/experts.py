@@ -70,7 +70,8 @@ FAMILIES |= {
         NEXT, mlp_only_layers=[0], norm_topk_prob=False, tie_word_embeddings=True,
         linear_value_head_dim=10)),
     'qwen3_5_moe': ('qwen3_5_moe', 'Qwen3_5MoeText', {
-        k: v for k, v in NEXT.items() if k != 'intermediate_size'}),
+        k: 8 if k == 'moe_intermediate_size' else v for k, v in NEXT.items()
+        if k != 'intermediate_size'}),
 }
 # the same within a model that sees images, experts in one tensor for all
 FAMILIES['qwen3_5_moe-sees'] = ('qwen3_5_moe', 'Qwen3_5MoeText', dict(
