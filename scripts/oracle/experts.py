@@ -16,7 +16,7 @@ first, logits, grad.X as family.py, and for block K that has experts
 Router weights are ten times the others (three times in models with the delta rule), so
 that no two experts are equal.
 Of qwen3_next, grad.X of in_proj_qkvz and in_proj_ba have the rows of all q, then k, ...
-usage: experts.py --sweep OUTDIR TEST
+usage: experts.py --sweep OUTDIR TEST [NUMBER...]
 compares 50 random configurations of the two families with the delta rule by
 TEST (build/tests/model/experts), half of whose files have one tensor for all experts."""
 import json
@@ -30,6 +30,7 @@ import gguf
 import numpy as np
 import torch
 import transformers
+from safetensors import safe_open
 
 import delta
 import st
@@ -92,13 +93,15 @@ def random_model(module, cls, more, by):
     cfg._experts_implementation = 'eager'
     m = getattr(double(module), cls.removesuffix('Text') + 'ForCausalLM')(cfg).double()
     gen = torch.Generator().manual_seed(SEED)
+    # wide models of the delta rule with larger weights make float32 worse
+    scale = min(0.3, 1.5 / cfg.hidden_size ** 0.5) if module in DELTA else 0.3
     with torch.no_grad():
         for n, p in m.named_parameters():
             x = torch.randn(p.shape, generator=gen)
             if module in DELTA and (p.ndim == 1 or 'conv1d' in n):
                 x = delta.initial(n, x)
             else:
-                x = 0.3 * x if p.ndim > 1 or 'bias' in n else 1 + 0.1 * x
+                x = scale * x if p.ndim > 1 or 'bias' in n else 1 + 0.1 * x
             p.copy_((by * x if is_router(n) else x).bfloat16().double())
     return cfg, m.eval(), gen
 
@@ -382,43 +385,72 @@ def golden(out, name):
     if name.endswith('-sees'):
         path = f'{out}/{name}/config.json'
         delta.within_vision(path, json.load(open(path)), weights, dict(meta, format='pt'))
-    reads_back(f'{out}/{name}', m, ids, logits)
+    reads_back(f'{out}/{name}', m, ids, logits, experts_implementation='eager')
+
+
+def float32_off(path):
+    """how far transformers' logits in float32 are from the golden ones, relative to the
+    largest"""
+    with safe_open(f'{path}.safetensors', 'pt') as f:
+        ids, want = f.get_tensor('ids').long(), f.get_tensor('logits')
+    plain = transformers.AutoModelForCausalLM.from_pretrained(
+        path, dtype=torch.float32, attn_implementation='eager', experts_implementation='eager')
+    got = torch.zeros_like(want)
+    with torch.no_grad():
+        for b, lens in enumerate(ROWS):
+            for at, length in zip((0, lens[0]), lens):
+                got[b, at:at + length] = plain(ids[b:b + 1, at:at + length]).logits[0]
+    return ((got - want).abs().max() / want.abs().max()).item()
+
+
+def random_case(i, rng):
+    """a configuration for number i of the sweep"""
+    module, cls, more = FAMILIES[DELTA[i % 2]]
+    kv, keys, blocks = rng.choice([1, 2, 3]), rng.choice([1, 2, 3]), rng.randrange(2, 5)
+    more = dict(
+        more, hidden_size=rng.randrange(8, 60, 4), vocab_size=rng.randrange(40, 300),
+        num_hidden_layers=blocks, num_key_value_heads=kv,
+        num_attention_heads=kv * rng.choice([1, 2, 3]), head_dim=rng.choice([8, 16, 32]),
+        # of one head, the gradient of dt_bias is a single sum whose terms cancel
+        linear_num_key_heads=keys, linear_num_value_heads=max(2, keys * rng.choice([1, 2, 3])),
+        linear_key_head_dim=rng.choice([16, 20, 24]),
+        linear_value_head_dim=rng.choice([6, 12, 16]),
+        linear_conv_kernel_dim=rng.choice([2, 3, 4, 5]),
+        # transformers runs no model without attention
+        layer_types=None if blocks > 3 else [
+            rng.choice(['linear_attention', 'full_attention'])
+            for _ in range(blocks - 1)] + ['full_attention'],
+        num_experts=rng.choice([4, 7, 12]), num_experts_per_tok=rng.choice([2, 3]),
+        moe_intermediate_size=rng.randrange(3, 40),
+        shared_expert_intermediate_size=rng.randrange(3, 40),
+        tie_word_embeddings=i % 4 > 1, rms_norm_eps=10 ** rng.uniform(-3, -2),
+        rope_parameters=dict(rope_type='default', rope_theta=10 ** rng.uniform(3, 7),
+                             partial_rotary_factor=rng.choice([0.25, 0.5, 1.0])))
+    if module == 'qwen3_next':
+        more |= dict(norm_topk_prob=i % 8 < 6, intermediate_size=rng.randrange(3, 60),
+                     decoder_sparse_step=rng.choice([1, 1, 2]),
+                     mlp_only_layers=[0] if i % 5 == 0 else [])
+    return module, cls, more
 
 
 def sweep(out, test):
     failed = 0
     os.makedirs(f'{out}/tests/golden/experts', exist_ok=True)
-    for i in range(50):
-        rng = random.Random(i)
-        module, cls, more = FAMILIES[DELTA[i % 2]]
-        kv, keys, blocks = rng.choice([1, 2, 3]), rng.choice([1, 2, 3]), rng.randrange(1, 6)
-        more = dict(
-            more, hidden_size=rng.randrange(8, 60, 4), vocab_size=rng.randrange(40, 300),
-            num_hidden_layers=blocks, num_key_value_heads=kv,
-            num_attention_heads=kv * rng.choice([1, 2, 3]), head_dim=rng.choice([8, 16, 32]),
-            linear_num_key_heads=keys, linear_num_value_heads=keys * rng.choice([1, 2, 3]),
-            linear_key_head_dim=rng.choice([16, 20, 24]),
-            linear_value_head_dim=rng.choice([6, 12, 16]),
-            linear_conv_kernel_dim=rng.choice([2, 3, 4, 5]),
-            layer_types=None if i % 3 == 0 else [
-                rng.choice(['linear_attention', 'full_attention']) for _ in range(blocks)],
-            num_experts=rng.choice([4, 7, 12]), num_experts_per_tok=rng.choice([1, 2, 3]),
-            moe_intermediate_size=rng.randrange(3, 40),
-            shared_expert_intermediate_size=rng.randrange(3, 40),
-            tie_word_embeddings=i % 4 > 1, rms_norm_eps=10 ** rng.uniform(-7, -3),
-            rope_parameters=dict(rope_type='default', rope_theta=10 ** rng.uniform(3, 7),
-                                 partial_rotary_factor=rng.choice([0.25, 0.5, 1.0])))
-        if module == 'qwen3_next':
-            more |= dict(norm_topk_prob=i % 8 < 6, intermediate_size=rng.randrange(3, 60),
-                         decoder_sparse_step=rng.choice([1, 1, 2]),
-                         mlp_only_layers=[rng.randrange(blocks)] if i % 5 == 0 else [])
-        name = f'{module}-{i}'
-        FAMILIES[name] = module, cls, more
+    for i in map(int, sys.argv[4:] or range(50)):
+        rng, made = random.Random(i), False
+        name = f'{DELTA[i % 2]}-{i}'
         if i // 2 % 2:
             STACKED.append(name)
-        golden(f'{out}/tests/golden/experts', name)
+        while not made:
+            FAMILIES[name] = random_case(i, rng)
+            try:
+                golden(f'{out}/tests/golden/experts', name)
+                # in others a rounding of float32 has too large an effect
+                made = float32_off(f'{out}/tests/golden/experts/{name}') < 3e-6
+            except AssertionError:              # two experts are nearly equal
+                pass
         failed += compare(test, out, name)
-    print('50 configurations,', failed, 'failed runs')
+    print(failed, 'failed runs')
     sys.exit(failed > 0)
 
 
