@@ -22,6 +22,15 @@ ok 'the folder has the model of the GGUF of 8 bits' awk -F '\t' '
     $1 == "model" { for (i = 1; i <= NF; i++) if ($i == "kl") c = i }
     c && $1 == "wide" { n++; bad += !($c < 1e-6 && -$c < 1e-6) }
     END { exit !(n > 0 && !bad) }' kl.tsv
+mkdir wide-experts
+for f in "$top"/tests/golden/experts/qwen3_5_moe-sees/*; do
+    sed 's/"moe_intermediate_size": 8/"moe_intermediate_size": 9/' "$f" \
+        >"wide-experts/${f##*/}"
+done
+status 3 'a tensor of all experts of another shape is refused' \
+    convert -q wide-experts x
+like 'the message has both shapes' \
+    'experts.gate_up_proj has 1920 elements .* means \[5,18,24\]' err
 
 # --- text ---
 writes_texts next
