@@ -69,7 +69,7 @@ FAMILIES |= {
     # a block without experts, weights that are not divided by their sum
     'qwen3_next-dense': ('qwen3_next', 'Qwen3Next', dict(
         NEXT, mlp_only_layers=[0], norm_topk_prob=False, tie_word_embeddings=True,
-        linear_value_head_dim=10)),
+        linear_value_head_dim=10, num_experts=4)),
     'qwen3_5_moe': ('qwen3_5_moe', 'Qwen3_5MoeText', {
         k: 8 if k == 'moe_intermediate_size' else v for k, v in NEXT.items()
         if k != 'intermediate_size'}),
@@ -78,7 +78,7 @@ FAMILIES |= {
 FAMILIES['qwen3_5_moe-sees'] = ('qwen3_5_moe', 'Qwen3_5MoeText', dict(
     FAMILIES['qwen3_5_moe'][2], linear_value_head_dim=10))
 STACKED = ['qwen3_5_moe-sees']
-TRAINED = ['qwen3_next', 'qwen3_5_moe']
+TRAINED = ['qwen3_next-dense', 'qwen3_5_moe']
 DELTA = ['qwen3_next', 'qwen3_5_moe']
 ARCH = {'mixtral': 'LLAMA', 'qwen2_moe': 'QWEN2MOE', 'qwen3_moe': 'QWEN3MOE',
         'olmoe': 'OLMOE', 'qwen3_next': 'QWEN3NEXT', 'qwen3_5_moe_text': 'QWEN35MOE'}

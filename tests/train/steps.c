@@ -103,7 +103,7 @@ main(void)
 {
     static const char *const names[] = { "family/apertus", "family/gpt_neox",
         "family/gpt2", "family/starcoder2", "family/phi", "family/glm4",
-        "family/exaone4", "experts/qwen3_next", "experts/qwen3_5_moe" };
+        "family/exaone4", "experts/qwen3_next-dense", "experts/qwen3_5_moe" };
     struct err e;
 
     if (kern_init() != NULL || (pool = pool_new(2, &e)) == NULL)
