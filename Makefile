@@ -229,7 +229,10 @@ define unit
 $(filter $(BUILD)/tests/$(1)/%,$(UNIT)): $(filter $(BUILD)/$(1)/%,$(ARCHIVES))
 endef
 $(foreach n,$(NAMES),$(if $(filter $(BUILD)/tests/$n/%,$(UNIT)),$(eval $(call unit,$n))))
-$(BUILD)/tests/serve/length: | $(BUILD)/bin/generate # which it runs
+# programs that tests run
+$(BUILD)/tests/serve/length $(BUILD)/tests/serve/recorded: | \
+    $(BUILD)/bin/generate
+$(BUILD)/tests/serve/recorded: | $(BUILD)/bin/evaltask
 
 $(BUILD)/tests/real-%: $(BUILD)/tests/real/%.o $(LIB)
 	$(call say,LD,$@)

@@ -25,7 +25,7 @@ enum {
  * why", without newline; for bad input it holds a byte offset. */
 struct err {
     int code;
-    char msg[500];
+    char msg[600];
 };
 
 /* Set *e (may be NULL) and return -1.  A trailing ':' in fmt adds the text of

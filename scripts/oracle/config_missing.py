@@ -65,6 +65,8 @@ OWN = {
 WITHOUT = {
     "qwen3_moe": {"num_experts_per_tok"}, "olmoe": {"num_experts_per_tok"},
     "qwen3_5_text": {"linear_num_key_heads"},
+    "qwen3_next": {"linear_num_key_heads", "num_experts_per_tok"},
+    "qwen3_5_moe_text": {"linear_num_key_heads", "num_experts_per_tok"},
     "deepseek_v2": {"", "n_group", "topk_group", "num_experts_per_tok", "num_attention_heads", "v_head_dim"},
     "deepseek_v3": {"v_head_dim"}, "ministral": {"", "head_dim"},
     # without these, it has Mamba blocks or experts
@@ -108,7 +110,7 @@ def want(j):
     first = lambda v: v[0] if isinstance(v, list) else v
     token = lambda v: first(v) if v is not None and first(v) < c.vocab_size else -1
     w = dict(V=c.vocab_size, d=c.hidden_size, mlp=layers[0].feed_forward.w1.out_features
-        if hasattr(layers[0], "feed_forward") else layers[0].mlp.c_fc.nf if hasattr(m.base_model, "wpe") else g("shared_intermediate_size", g("intermediate_size")), L=c.num_hidden_layers,
+        if hasattr(layers[0], "feed_forward") else layers[0].mlp.c_fc.nf if hasattr(m.base_model, "wpe") else g("shared_intermediate_size", g("intermediate_size", g("shared_expert_intermediate_size"))), L=c.num_hidden_layers,
         H=c.num_attention_heads, KV=g("num_key_value_heads", c.num_attention_heads), D=c.qk_head_dim if mla else getattr(layers[-1].self_attn
         if hasattr(layers[-1], "self_attn") else getattr(layers[-1], "linear_attn", None), "head_dim",
         g("head_dim", c.hidden_size // c.num_attention_heads)),
@@ -142,7 +144,7 @@ def want(j):
         w["no_rope"] = [int(x == "full_attention") for x in types]
     n = g("num_local_experts", g("num_experts", g("n_routed_experts")))
     if n:
-        width = g("moe_intermediate_size", c.intermediate_size)
+        width = g("moe_intermediate_size", g("intermediate_size"))
         w |= dict(experts=n, used=c.num_experts_per_tok, expert_mlp=width, scale=g("routed_scaling_factor", 1),
             shared=g("shared_expert_intermediate_size", g("n_shared_experts") * width),
             dense=[int(not hasattr(x.mlp, "experts")) for x in layers])

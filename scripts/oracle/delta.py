@@ -1,4 +1,5 @@
-"""Qwen 3.5 (gated delta rule) in tiny models: initial values and GGUF, for family.py.
+"""Qwen 3.5 and Qwen3-Next (gated delta rule) in tiny models: initial values and GGUF,
+for family.py and experts.py.
 The GGUF is as llama.cpp's converter writes it (conversion/qwen.py: Qwen3NextModel,
 _LinearAttentionVReorderBase)."""
 import json
@@ -36,7 +37,8 @@ def write_keys(o, cfg):
     o.add_full_attention_interval(4)
     part = cfg.rope_parameters.get('partial_rotary_factor', 0.25)
     o.add_rope_dimension_count(int(cfg.head_dim * part))
-    o.add_rope_dimension_sections([11, 11, 10, 0])
+    if cfg.model_type != 'qwen3_next':
+        o.add_rope_dimension_sections([11, 11, 10, 0])
 
 
 def tiled(x, cfg, axis, size):
@@ -46,6 +48,36 @@ def tiled(x, cfg, axis, size):
     s = x.shape
     x = x.reshape(*s[:axis], n, of // n, size, *s[axis + 1:])
     return numpy.ascontiguousarray(x.swapaxes(axis, axis + 1)).reshape(s)
+
+
+def straight(name, x, cfg):
+    """a tensor of qwen3_next with the rows of all key heads' q, then k, then v, then z
+    (or b, then a); in files those of the first key head come first"""
+    heads = cfg.linear_num_key_heads
+    v = cfg.linear_num_value_heads // heads * cfg.linear_value_head_dim
+    if 'in_proj_qkvz' in name:
+        size = [cfg.linear_key_head_dim] * 2 + [v, v]
+    elif 'in_proj_ba' in name:
+        size = [cfg.linear_num_value_heads // heads] * 2
+    else:
+        return x
+    parts = torch.as_tensor(x).reshape(heads, sum(size), -1).split(size, 1)
+    return torch.cat([p.reshape(-1, x.shape[1]) for p in parts])
+
+
+def converted_next(name, x, cfg):
+    """converted() of a qwen3_next, whose value heads keep their order: [name, values]s"""
+    if name.endswith('A_log'):
+        return [(name, -numpy.exp(x))]
+    if 'in_proj_qkvz' in name:
+        x = straight(name, x, cfg).numpy()
+        n = len(x) - cfg.linear_num_value_heads * cfg.linear_value_head_dim
+        return [(name.replace('qkvz', 'qkv'), x[:n]), (name.replace('qkvz', 'z'), x[n:])]
+    if name.endswith('dt_bias'):
+        return [(name.replace('dt_bias', 'dt_proj.bias'), x)]
+    if 'conv1d' in name:
+        return [(name, x[:, 0])]
+    return [(name, x + (name.endswith('norm.weight') and 'linear_attn' not in name))]
 
 
 def converted(name, x, cfg):
@@ -73,9 +105,11 @@ def converted(name, x, cfg):
 
 def within_vision(path, text, weights, meta):
     """the model as a part of one that sees images and predicts further tokens"""
-    json.dump(dict(architectures=['Qwen3_5ForConditionalGeneration'],
-                   model_type='qwen3_5', image_token_id=10, tie_word_embeddings=False,
-                   vision_config=dict(model_type='qwen3_5'), text_config=dict(
+    whole = text['model_type'].removesuffix('_text')
+    json.dump(dict(architectures=[text['architectures'][0].replace(
+                       'CausalLM', 'ConditionalGeneration')],
+                   model_type=whole, image_token_id=10, tie_word_embeddings=False,
+                   vision_config=dict(model_type=whole), text_config=dict(
                        text, mtp_num_hidden_layers=1, attn_output_gate=True,
                        full_attention_interval=4, mamba_ssm_dtype='float32')),
               open(path, 'w'), indent=2)

@@ -10,11 +10,18 @@ first, logits, grad.X as family.py, and for block K that has experts
   aux.X F32: its gradient, summed over the rows times their tokens, for the routers
   experts.K F64 [3,E]: of each expert, tokens that go to it, the sum of their weights,
     and the mean of weight times norm of the output (REAP, arXiv:2510.13999, eq. 9)
+  losses F64 [4] as family.py, of TRAINED alone
   kept.K U8 [3]: the experts that are best by the third; cut F32 [2,20,V]: logits of
     the model with these alone
-Router weights are ten times the others, so that no two experts are equal."""
+Router weights are ten times the others (three times in models with the delta rule), so
+that no two experts are equal.
+Of qwen3_next, grad.X of in_proj_qkvz and in_proj_ba have the rows of all q, then k, ...
+usage: experts.py --sweep OUTDIR TEST [NUMBER...]
+compares 50 random configurations of the two families with the delta rule by
+TEST (build/tests/model/experts), half of whose files have one tensor for all experts."""
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -23,9 +30,11 @@ import gguf
 import numpy as np
 import torch
 import transformers
+from safetensors import safe_open
 
+import delta
 import st
-from family import ROWS, SEED, double
+from family import ROWS, SEED, double, trained
 
 SIZE = dict(vocab_size=47, hidden_size=24, intermediate_size=20, num_hidden_layers=2,
             num_attention_heads=6, num_key_value_heads=2, head_dim=8,
@@ -49,8 +58,30 @@ FAMILIES = {
     'olmoe': ('olmoe', 'Olmoe', dict(
         SIZE, head_dim=4, num_experts=5, intermediate_size=12)),
 }
+# blocks with the gated delta rule; 2 of 8 dimensions of a head turn.  With a smaller
+# epsilon and shorter keys, float32 is off by more than the tests allow
+NEXT = dict(QWEN, **delta.BLOCKS, shared_expert_intermediate_size=16, rms_norm_eps=1e-3,
+            rope_parameters=dict(rope_type='default', rope_theta=1e4,
+                                 partial_rotary_factor=0.25))
+NEXT |= dict(linear_key_head_dim=16, linear_value_head_dim=16)
+FAMILIES |= {
+    'qwen3_next': ('qwen3_next', 'Qwen3Next', NEXT),
+    # a block without experts, weights that are not divided by their sum
+    'qwen3_next-dense': ('qwen3_next', 'Qwen3Next', dict(
+        NEXT, mlp_only_layers=[0], norm_topk_prob=False, tie_word_embeddings=True,
+        linear_value_head_dim=10, num_experts=4)),
+    'qwen3_5_moe': ('qwen3_5_moe', 'Qwen3_5MoeText', {
+        k: 8 if k == 'moe_intermediate_size' else v for k, v in NEXT.items()
+        if k != 'intermediate_size'}),
+}
+# the same within a model that sees images, experts in one tensor for all
+FAMILIES['qwen3_5_moe-sees'] = ('qwen3_5_moe', 'Qwen3_5MoeText', dict(
+    FAMILIES['qwen3_5_moe'][2], linear_value_head_dim=10))
+STACKED = ['qwen3_5_moe-sees']
+TRAINED = ['qwen3_next-dense', 'qwen3_5_moe']
+DELTA = ['qwen3_next', 'qwen3_5_moe']
 ARCH = {'mixtral': 'LLAMA', 'qwen2_moe': 'QWEN2MOE', 'qwen3_moe': 'QWEN3MOE',
-        'olmoe': 'OLMOE'}
+        'olmoe': 'OLMOE', 'qwen3_next': 'QWEN3NEXT', 'qwen3_5_moe_text': 'QWEN35MOE'}
 EXPERT = dict(mixtral=('w1', 'w3', 'w2'))
 QUANT = gguf.GGMLQuantizationType.BF16
 
@@ -60,12 +91,17 @@ def random_model(module, cls, more, by):
     routers `by` times as large; its configuration, and the generator."""
     cfg = getattr(transformers, cls + 'Config')(**more, attn_implementation='eager')
     cfg._experts_implementation = 'eager'
-    m = getattr(double(module), cls + 'ForCausalLM')(cfg).double()
+    m = getattr(double(module), cls.removesuffix('Text') + 'ForCausalLM')(cfg).double()
     gen = torch.Generator().manual_seed(SEED)
+    # wide models of the delta rule with larger weights make float32 worse
+    scale = min(0.3, 1.5 / cfg.hidden_size ** 0.5) if module in DELTA else 0.3
     with torch.no_grad():
         for n, p in m.named_parameters():
             x = torch.randn(p.shape, generator=gen)
-            x = 0.3 * x if p.ndim > 1 or 'bias' in n else 1 + 0.1 * x
+            if module in DELTA and (p.ndim == 1 or 'conv1d' in n):
+                x = delta.initial(n, x)
+            else:
+                x = scale * x if p.ndim > 1 or 'bias' in n else 1 + 0.1 * x
             p.copy_((by * x if is_router(n) else x).bfloat16().double())
     return cfg, m.eval(), gen
 
@@ -97,7 +133,8 @@ def begin_gguf(path, arch, cfg):
     o.add_context_length(cfg.max_position_embeddings)
     o.add_embedding_length(cfg.hidden_size)
     o.add_block_count(cfg.num_hidden_layers)
-    o.add_feed_forward_length(cfg.intermediate_size)
+    if hasattr(cfg, 'intermediate_size'):
+        o.add_feed_forward_length(cfg.intermediate_size)
     o.add_head_count(cfg.num_attention_heads)
     return o
 
@@ -131,9 +168,10 @@ def write_gguf(path, cfg, m, put=None):
         o.add_expert_shared_feed_forward_length(cfg.shared_expert_intermediate_size)
     o.add_bos_token_id(cfg.bos_token_id)
     o.add_eos_token_id(cfg.eos_token_id)
+    if hasattr(cfg, 'linear_num_key_heads'):
+        delta.write_keys(o, cfg)
     names = gguf.get_tensor_name_map(arch, cfg.num_hidden_layers)
-    for k, p in m.named_parameters():
-        x = p.detach().float().numpy()
+    for k, x in converted(cfg, m):
         if cfg.model_type == 'mixtral':
             for part, heads in (('q_proj', cfg.num_attention_heads),
                                 ('k_proj', cfg.num_key_value_heads)):
@@ -151,11 +189,23 @@ def write_gguf(path, cfg, m, put=None):
     end_gguf(o)
 
 
+def converted(cfg, m):
+    """names and numbers of parameters as llama.cpp's converter passes them on"""
+    for k, p in m.named_parameters():
+        x = p.detach().float().numpy()
+        if cfg.model_type == 'qwen3_next':
+            yield from delta.converted_next(k, x, cfg)
+        elif cfg.model_type == 'qwen3_5_moe_text':
+            yield delta.converted(k, x, cfg)
+        else:
+            yield k, x
+
+
 def put_bf16(o, name, x):
     """write a matrix in BF16, a router or vector in F32"""
     if 'shexp' in name and 'inp' in name:
         x = x.squeeze()
-    if x.ndim == 1 or 'ffn_gate_inp' in name:
+    if x.ndim == 1 or 'ffn_gate_inp' in name or 'conv1d' in name:
         o.add_tensor(name, x)
     else:
         o.add_tensor(name, gguf.quantize(np.ascontiguousarray(x), QUANT),
@@ -230,7 +280,8 @@ def cut_logits(cfg, m, ids, kept):
 def grads(cfg, m):
     out = {}
     for k, p in m.named_parameters():
-        out |= stored(cfg, k, p.grad if p.grad is not None else torch.zeros_like(p))
+        g = p.grad if p.grad is not None else torch.zeros_like(p)
+        out |= stored(cfg, k, delta.straight(k, g, cfg) if 'in_proj' in k else g)
     return out
 
 
@@ -278,7 +329,9 @@ def compare(test, out, name):
     failed, path = 0, f'{out}/tests/golden/experts/{name}/config.json'
     for keys in 'new', 'old':
         cfg = json.load(open(path))
-        if keys == 'old' and (cfg['rope_parameters'] or {}).get('rope_theta'):
+        if keys == 'old' and (cfg.get('rope_parameters') or {}).get('rope_theta'):
+            if 'partial_rotary_factor' in cfg['rope_parameters']:
+                cfg['partial_rotary_factor'] = cfg['rope_parameters'].pop('partial_rotary_factor')
             cfg['rope_scaling'] = cfg.pop('rope_parameters')
             cfg['rope_theta'] = cfg['rope_scaling'].pop('rope_theta')
             if 'kv_lora_rank' in cfg:
@@ -293,11 +346,13 @@ def compare(test, out, name):
 
 
 def golden(out, name):
-    cfg, m, _ = random_model(*FAMILIES[name], 10)
+    cfg, m, _ = random_model(*FAMILIES[name], 3 if FAMILIES[name][0] in DELTA else 10)
     k = cfg.num_experts_per_tok
     experts = getattr(cfg, 'num_local_experts', None) or cfg.num_experts
     ids, first, logits, ce, n, aux, tensors = run_rows(
         m, forward, cfg.vocab_size, experts, k)
+    if name in TRAINED:
+        tensors['losses'] = trained(cfg, m)
     (ce / n).backward(retain_graph=True)
     for key, g in grads(cfg, m).items():
         tensors['grad.' + key] = g.float().contiguous()
@@ -315,7 +370,8 @@ def golden(out, name):
     tensors['cut'] = cut_logits(cfg, m, ids, kept)
     weights = {}
     for key, p in m.named_parameters():
-        weights |= stored(cfg, key, p.detach().bfloat16().contiguous())
+        x = p.detach().bfloat16().contiguous()
+        weights |= {key: x} if name in STACKED else stored(cfg, key, x)
     meta = dict(made_by=f'scripts/oracle/experts.py OUTDIR {name}', seed=SEED,
                 ce='%.17g' % (ce / n).item(), versions=st.versions(torch, transformers))
     os.makedirs(f'{out}/{name}', exist_ok=True)
@@ -326,7 +382,76 @@ def golden(out, name):
     cfg.architectures = [type(m).__name__]
     cfg.dtype = 'bfloat16'
     cfg.to_json_file(f'{out}/{name}/config.json', use_diff=False)
-    reads_back(f'{out}/{name}', m, ids, logits)
+    if name.endswith('-sees'):
+        path = f'{out}/{name}/config.json'
+        delta.within_vision(path, json.load(open(path)), weights, dict(meta, format='pt'))
+    reads_back(f'{out}/{name}', m, ids, logits, experts_implementation='eager')
+
+
+def float32_off(path):
+    """how far transformers' logits in float32 are from the golden ones, relative to the
+    largest"""
+    with safe_open(f'{path}.safetensors', 'pt') as f:
+        ids, want = f.get_tensor('ids').long(), f.get_tensor('logits')
+    plain = transformers.AutoModelForCausalLM.from_pretrained(
+        path, dtype=torch.float32, attn_implementation='eager', experts_implementation='eager')
+    got = torch.zeros_like(want)
+    with torch.no_grad():
+        for b, lens in enumerate(ROWS):
+            for at, length in zip((0, lens[0]), lens):
+                got[b, at:at + length] = plain(ids[b:b + 1, at:at + length]).logits[0]
+    return ((got - want).abs().max() / want.abs().max()).item()
+
+
+def random_case(i, rng):
+    """a configuration for number i of the sweep"""
+    module, cls, more = FAMILIES[DELTA[i % 2]]
+    kv, keys, blocks = rng.choice([1, 2, 3]), rng.choice([1, 2, 3]), rng.randrange(2, 5)
+    more = dict(
+        more, hidden_size=rng.randrange(8, 60, 4), vocab_size=rng.randrange(40, 300),
+        num_hidden_layers=blocks, num_key_value_heads=kv,
+        num_attention_heads=kv * rng.choice([1, 2, 3]), head_dim=rng.choice([8, 16, 32]),
+        # of one head, the gradient of dt_bias is a single sum whose terms cancel
+        linear_num_key_heads=keys, linear_num_value_heads=max(2, keys * rng.choice([1, 2, 3])),
+        linear_key_head_dim=rng.choice([16, 20, 24]),
+        linear_value_head_dim=rng.choice([6, 12, 16]),
+        linear_conv_kernel_dim=rng.choice([2, 3, 4, 5]),
+        # transformers runs no model without attention
+        layer_types=None if blocks > 3 else [
+            rng.choice(['linear_attention', 'full_attention'])
+            for _ in range(blocks - 1)] + ['full_attention'],
+        num_experts=rng.choice([4, 7, 12]), num_experts_per_tok=rng.choice([2, 3]),
+        moe_intermediate_size=rng.randrange(3, 40),
+        shared_expert_intermediate_size=rng.randrange(3, 40),
+        tie_word_embeddings=i % 4 > 1, rms_norm_eps=10 ** rng.uniform(-3, -2),
+        rope_parameters=dict(rope_type='default', rope_theta=10 ** rng.uniform(3, 7),
+                             partial_rotary_factor=rng.choice([0.25, 0.5, 1.0])))
+    if module == 'qwen3_next':
+        more |= dict(norm_topk_prob=i % 8 < 6, intermediate_size=rng.randrange(3, 60),
+                     decoder_sparse_step=rng.choice([1, 1, 2]),
+                     mlp_only_layers=[0] if i % 5 == 0 else [])
+    return module, cls, more
+
+
+def sweep(out, test):
+    failed = 0
+    os.makedirs(f'{out}/tests/golden/experts', exist_ok=True)
+    for i in map(int, sys.argv[4:] or range(50)):
+        rng, made = random.Random(i), False
+        name = f'{DELTA[i % 2]}-{i}'
+        if i // 2 % 2:
+            STACKED.append(name)
+        while not made:
+            FAMILIES[name] = random_case(i, rng)
+            try:
+                golden(f'{out}/tests/golden/experts', name)
+                # in others a rounding of float32 has too large an effect
+                made = float32_off(f'{out}/tests/golden/experts/{name}') < 3e-6
+            except AssertionError:              # two experts are nearly equal
+                pass
+        failed += compare(test, out, name)
+    print(failed, 'failed runs')
+    sys.exit(failed > 0)
 
 
 def main(models, golden, sweep=None):
@@ -339,4 +464,4 @@ def main(models, golden, sweep=None):
 
 
 if __name__ == '__main__':
-    main(FAMILIES, golden)
+    main(FAMILIES, golden, sweep)

@@ -534,7 +534,8 @@ def trained(cfg, m):
     """the cross-entropy before each of three steps of AdamW, and after the last;
     blocks' matrices decay"""
     m, path = copy.deepcopy(m), []
-    block = [p for k, p in m.named_parameters() if re.search(r'\.(layers|h)\.', k) and p.ndim == 2]
+    block = [p for k, p in m.named_parameters() if re.search(r'\.(layers|h)\.', k) and (
+        p.ndim == 2 or '.experts.' in k)]
     rest = [p for p in m.parameters() if not any(p is x for x in block)]
     opt = torch.optim.AdamW([dict(params=block, weight_decay=0.1), dict(params=rest)],
                             lr=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0)

@@ -27,7 +27,8 @@ SEED = 17
 NAMES = ['gemma3', 'mistral', 'qwen2', 'qwen3']
 BY_LENGTH = ['olmo2', 'phi3']
 LATER = ['cohere', 'cohere2', 'apertus']
-SEEDED = ['gpt_neox', 'gpt2-untied', 'starcoder2', 'phi', 'glm4', 'exaone4']
+SEEDED = ['gpt_neox', 'gpt2-untied', 'starcoder2', 'phi', 'glm4', 'exaone4',
+          '../experts/qwen3_next', '../experts/qwen3_5_moe']
 NEW = 24
 
 
@@ -91,4 +92,5 @@ def main(family, out):
         f.write('\n'.join(lines) + '\n')
 
 
-main(*sys.argv[1:])
+if __name__ == '__main__':
+    main(*sys.argv[1:])

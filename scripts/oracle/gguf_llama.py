@@ -57,6 +57,12 @@ FAMILIES = {
         linear_key_head_dim=32, linear_value_head_dim=32)),
     'qwen3_5-tiled': ('Qwen3_5Text', dict(
         delta.BLOCKS, linear_key_head_dim=32, linear_value_head_dim=32)),
+    'qwen3_next': ('Qwen3Next', dict(
+        delta.BLOCKS, linear_key_head_dim=32, linear_value_head_dim=32, num_experts=5,
+        num_experts_per_tok=2, moe_intermediate_size=64, shared_expert_intermediate_size=32)),
+    'qwen3_5_moe': ('Qwen3_5MoeText', dict(
+        delta.BLOCKS, linear_key_head_dim=32, linear_value_head_dim=32, num_experts=5,
+        num_experts_per_tok=2, moe_intermediate_size=64, shared_expert_intermediate_size=32)),
     'seed_oss': ('SeedOss', {}),
     'lfm2': ('Lfm2', dict(layer_types=['conv', 'full_attention'] * 2)),
     'apertus': ('Apertus', dict(rope_parameters=dict(
@@ -90,7 +96,7 @@ def save(name, path):
     m = getattr(transformers, cls.removesuffix('Text') + 'ForCausalLM')(cfg).float().eval()
     with torch.no_grad():
         for n, p in m.named_parameters():
-            if 'Qwen3_5' in cls and p.ndim != 2:
+            if cls.startswith(('Qwen3_5', 'Qwen3Next')) and p.ndim != 2 and '.experts.' not in n:
                 p.copy_(delta.initial(n, torch.randn(p.shape)))
                 continue
             p.copy_(torch.randn(p.shape) * (0.15 if p.ndim == 2 else 0.1)
@@ -135,7 +141,7 @@ for name in sys.argv[5:] or FAMILIES:
         print('ok    ' if good else 'FAILED', name, 'out:', theirs[1] if theirs else
               text.strip()[-300:], 'transformers %.4f' % want, flush=True)
         code, text = run(sys.executable, f'{LLAMA}/convert_hf_to_gguf.py', f'{tmp}/hf', '--outfile',
-                         f'{tmp}/theirs.gguf', '--outtype', 'f32', *(['--no-mtp'] if 'qwen3_5' in name else []))
+                         f'{tmp}/theirs.gguf', '--outtype', 'f32', *(['--no-mtp'] if 'qwen3_' in name else []))
         if code:
             print('      ', name, 'back: its converter does not run:', text.strip().splitlines()[-1])
             continue

@@ -1,6 +1,7 @@
 """Adapters by PEFT of families whose matrices are stored otherwise than Llama's:
 logits in double precision.
-usage: lora_kinds.py OUTDIR             (tests/golden/lora; needs peft)
+usage: lora_kinds.py OUTDIR [NAME...]   (tests/golden/lora; needs peft)
+With names, the others' tensors stay as they are in OUTDIR/kinds.safetensors.
 The base models are those of tests/golden/family and tests/golden/experts, made again
 from their seeds.  Writes OUTDIR/NAME/, an adapter whose B is not zero, and
 OUTDIR/kinds.safetensors: ids u16 and first u32 [2,20] of each NAME as family.py, and
@@ -9,6 +10,7 @@ logits.NAME F32.
 whose AdamW it is.
   phi3, phi3-dora    qkv_proj, gate_up_proj (each one matrix), o_proj, down_proj
   qwen3_moe, gpt_oss q_proj, k_proj, v_proj, o_proj beside experts
+  qwen3_next, qwen3_5_moe  the same, beside blocks without attention too
   qwen3_5            the same, beside blocks without attention, and the MLP
   cohere, cohere2    the same, and the MLP, which read one norm
   exaone4            the same, whose norms come after
@@ -23,6 +25,7 @@ import sys
 import peft
 import torch
 import transformers
+from safetensors.torch import load
 
 import experts
 import family
@@ -41,6 +44,10 @@ KINDS = {
     'phi3-dora': (lambda: family.make('phi3'), FUSED, True),
     'qwen3_moe': (lambda: experts.random_model(*experts.FAMILIES['qwen3_moe'], 10)[:2],
                   ATTENTION, False),
+    'qwen3_next': (lambda: experts.random_model(*experts.FAMILIES['qwen3_next'], 3)[:2],
+                   ATTENTION, False),
+    'qwen3_5_moe': (lambda: experts.random_model(*experts.FAMILIES['qwen3_5_moe'], 3)[:2],
+                    ATTENTION, False),
     'gpt_oss': (lambda: gpt_oss.make('gpt_oss')[:2], ATTENTION, False),
     'qwen3_5': (lambda: family.make('qwen3_5'), ATTENTION + MLP, False),
     'cohere': (lambda: family.make('cohere'), ATTENTION + MLP, False),
@@ -98,8 +105,8 @@ def train(cfg, m, adapted, name, got):
 
 
 if __name__ == '__main__':
-    got = {}
-    for name in KINDS:
+    got = load(open(f'{sys.argv[1]}/kinds.safetensors', 'rb').read()) if sys.argv[2:] else {}
+    for name in sys.argv[2:] or KINDS:
         golden(sys.argv[1], name, got)
     st.save(f'{sys.argv[1]}/kinds.safetensors', got, dict(
         made_by='scripts/oracle/lora_kinds.py OUTDIR', seed=SEED, versions=st.versions(

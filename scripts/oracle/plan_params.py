@@ -25,6 +25,16 @@ OSS = dict(model_type='gpt_oss', vocab_size=201088, hidden_size=2880, intermedia
     output_router_logits=False, router_aux_loss_coef=0.9, hidden_act='silu',
     max_position_embeddings=131072, initial_context_length=4096, tie_word_embeddings=False)
 
+DELTA = dict(attention_bias=False, full_attention_interval=4, head_dim=256, hidden_act='silu',
+    linear_conv_kernel_dim=4, linear_key_head_dim=128, linear_num_key_heads=16, linear_num_value_heads=32,
+    linear_value_head_dim=128, max_position_embeddings=262144, num_attention_heads=16, num_key_value_heads=2,
+    output_router_logits=False, rms_norm_eps=1e-6, router_aux_loss_coef=0.001, tie_word_embeddings=False)
+QWEN_35 = dict(model_type='qwen3_5_moe_text', attn_output_gate=True, mamba_ssm_dtype='float32',
+    mlp_only_layers=[], mtp_num_hidden_layers=1, mtp_use_dedicated_embeddings=False, vocab_size=248320,
+    rope_parameters=dict(rope_type='default', rope_theta=10000000, partial_rotary_factor=0.25,
+    mrope_interleaved=True, mrope_section=[11, 11, 10]))
+BIG = dict(linear_num_value_heads=64, num_attention_heads=32)
+
 # name: configuration, what was published, where
 MODELS = {
     'gemma-2-27b': (dict(model_type='gemma2', hidden_activation='gelu_pytorch_tanh', hidden_size=4608,
@@ -146,6 +156,19 @@ MODELS = {
         high_freq_factor=4.0, original_max_position_embeddings=8192), rope_theta=1000000,
         sliding_window=4096, sliding_window_pattern='LLLG', tie_word_embeddings=False, use_cache=True,
         vocab_size=102400), '32.0B', 'model card, 30.95B beside the embeddings'),
+    'qwen3-next-80b-a3b': (dict(DELTA, model_type='qwen3_next', decoder_sparse_step=1, hidden_size=2048,
+        intermediate_size=5120, mlp_only_layers=[], moe_intermediate_size=512, norm_topk_prob=True,
+        num_experts=512, num_experts_per_tok=10, num_hidden_layers=48, partial_rotary_factor=0.25,
+        rope_scaling=None, rope_theta=10000000, shared_expert_intermediate_size=512, use_sliding_window=False,
+        vocab_size=151936), '80B', 'model card'),
+    'qwen3.5-35b-a3b': (dict(DELTA | QWEN_35, hidden_size=2048, moe_intermediate_size=512, num_experts=256,
+        num_experts_per_tok=8, num_hidden_layers=40, shared_expert_intermediate_size=512), '35B', 'model card'),
+    'qwen3.5-122b-a10b': (dict(DELTA | QWEN_35 | BIG,
+        hidden_size=3072, moe_intermediate_size=1024, num_experts=256, num_experts_per_tok=8,
+        num_hidden_layers=48, shared_expert_intermediate_size=1024), '122B', 'model card'),
+    'qwen3.5-397b-a17b': (dict(DELTA | QWEN_35 | BIG,
+        hidden_size=4096, moe_intermediate_size=1024, num_experts=512, num_experts_per_tok=10,
+        num_hidden_layers=60, shared_expert_intermediate_size=1024), '397B', 'model card'),
 }
 
 

@@ -8,6 +8,7 @@ usage: serve_clients.py openai URL MODEL
        serve_clients.py texts SAMPLES TEXTS
        serve_clients.py euroeval RECORDED FOLDER
        serve_clients.py record URL FILE
+       serve_clients.py keep RECORDED SAMPLES OUTDIR
 
 openai: OpenAI's own client (made with openai 3.57.0).
 vllm: the client of `vllm bench serve`, taken out of vllm's wheel (made with
@@ -23,6 +24,9 @@ euroeval: compute the scores that EuroEval (made with 16.11) wrote in FOLDER
   anew from what `record` recorded; the same to the last digits.
 record: pass requests on to URL, and append each, as a line with path, body and
   answer, to FILE; prints the address to send them to (tests/golden/serve).
+keep: write the requests for scores that `record` recorded to OUTDIR/prompts.jsonl,
+  and what lm-eval's SAMPLES took from each answer to OUTDIR/prompts.tsv
+  (tests/golden/serve).
 Prints a line for each check; exit status 1: one failed.
 """
 import sys
@@ -422,10 +426,40 @@ def run_record(url, file):
     server.serve_forever()
 
 
+def run_keep(recorded, samples, out):
+    import glob
+    import json
+    ids, asked = {}, []
+    for line in map(json.loads, open(recorded)):
+        body = line["body"]
+        if line["path"] == "/tokenize":
+            ids[body["prompt"]] = line["answer"]["tokens"]
+        else:
+            asked.append(body)
+    where = {tuple(p): (i, k) for i, body in enumerate(asked)
+             for k, p in enumerate(body["prompt"])}
+    rows = []
+    for path in sorted(glob.glob(samples + "/**/samples_*.jsonl", recursive=True)):
+        task = path.split("/samples_")[1].split("_2")[0]
+        for s in map(json.loads, open(path)):
+            for k, r in enumerate(s["resps"]):
+                a = s["arguments"][f"gen_args_{k}"]
+                at = where[tuple(ids[a["arg_0"] + a["arg_1"]])]
+                rows.append([task, s["doc_id"], k, int(str(s["target"]) == str(k)), *at,
+                             len(ids[a["arg_0"]]), r[0][0], int(s["acc"])])
+    with open(out + "/prompts.jsonl", "w") as f:
+        for body in asked:
+            print(json.dumps(dict(path="/v1/completions", body=body)), file=f)
+    with open(out + "/prompts.tsv", "w") as f:
+        print("# task item choice right request prompt context logp acc", file=f)
+        for row in sorted(rows, key=lambda r: r[:3]):
+            print(*row, sep="\t", file=f)
+
+
 if __name__ == "__main__":
     runs = {"openai": run_openai, "lmeval": run_lmeval,
             "prompts": run_prompts, "texts": run_texts,
-            "euroeval": run_euroeval, "record": run_record}
+            "euroeval": run_euroeval, "record": run_record, "keep": run_keep}
     a = sys.argv[2:]
     if sys.argv[1] == "vllm":
         run_vllm(*a[:3], int(a[3]), int(a[4]))

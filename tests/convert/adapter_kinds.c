@@ -255,7 +255,9 @@ main(void)
         { "gpt_neox-dora", "family/gpt_neox" }, { "gpt2", "family/gpt2" },
         { "gpt2-dora", "family/gpt2" }, { "starcoder2", "family/starcoder2" },
         { "phi", "family/phi" }, { "glm4", "family/glm4" },
-        { "glm", "family/glm" }, { "exaone4", "family/exaone4" } };
+        { "glm", "family/glm" }, { "exaone4", "family/exaone4" },
+        { "qwen3_next", "experts/qwen3_next" },
+        { "qwen3_5_moe", "experts/qwen3_5_moe" } };
 
     tap_scratch();
     kern_init();

@@ -705,6 +705,8 @@ main(void)
         test_loads(names[i], most[i]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         test_drafts(names[i], names[i], most[i]);
+    test_greedy("../experts/qwen3_next");
+    test_greedy("../experts/qwen3_5_moe");
     test_drafts("qwen3", "qwen3-cut", 0);
     test_drafts("gemma3", "gemma3-cut", 0);
     test_drafts("mistral", "qwen2", 0);

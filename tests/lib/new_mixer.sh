@@ -26,7 +26,8 @@ becomes_files() {
     evalppl -q -m again --base "$1" --format tsv one >kl.tsv
     equal 'the folder has the model that became the GGUF' "$(awk -F '\t' '
         $1 == "model" && !c { for (i = 1; i <= NF; i++) if ($i == "kl") c = i }
-        $1 == "again" { printf "%.6f\n", $c; exit }' kl.tsv)" 0.000000
+        $1 == "again" { x = sprintf("%.6f", $c); sub(/^-/, "", x); print x
+            exit }' kl.tsv)" 0.000000
     status 0 'the model becomes a GGUF of 8 bits' convert -q --dtype q8_0 "$1" q8.gguf
 }
 

@@ -288,7 +288,8 @@ test_blocks(const struct config *from)
         test_sets(&c, c.no_rope, "no RoPE");
     if (c.conv > 0)
         test_sets(&c, c.linear, "a convolution");
-    if (f->bit == FAMILY_QWEN2_MOE || f->bit == FAMILY_QWEN3_MOE)
+    if (f->bit == FAMILY_QWEN2_MOE || f->bit == FAMILY_QWEN3_MOE ||
+        f->bit == FAMILY_QWEN3_NEXT)
         test_sets(&c, c.dense, "no experts");
     for (int i = 0; c.mla.kv_rank > 0 && i <= L; i++) {
         c.dense[0] = (unsigned char)((1 << i) - 1);
@@ -482,12 +483,13 @@ main(void)
         "family/gemma", "family/cohere", "family/cohere2", "family/olmo2",
         "family/olmo3", "family/smollm3", "family/granite", "family/phi3",
         "family/ministral3", "family/seed_oss", "family/ministral",
-        "family/qwen3_5", "experts/mixtral", "experts/qwen2_moe",
-        "experts/qwen3_moe", "experts/olmoe", "experts/gpt_oss",
-        "experts/deepseek_v2", "experts/deepseek_v3", "family/youtu",
-        "family/lfm2", "family/apertus", "family/gpt_neox", "family/gpt2",
-        "family/starcoder2", "family/phi", "family/glm4", "family/glm4-bare",
-        "family/glm", "family/exaone4-full" };
+        "family/qwen3_5", "experts/qwen3_next", "experts/qwen3_5_moe",
+        "experts/mixtral", "experts/qwen2_moe", "experts/qwen3_moe",
+        "experts/olmoe", "experts/gpt_oss", "experts/deepseek_v2",
+        "experts/deepseek_v3", "family/youtu", "family/lfm2", "family/apertus",
+        "family/gpt_neox", "family/gpt2", "family/starcoder2", "family/phi",
+        "family/glm4", "family/glm4-bare", "family/glm",
+        "family/exaone4-full" };
 
     kern_init();
     note_sink = listen;

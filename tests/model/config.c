@@ -402,9 +402,9 @@ test_delta(void)
     ignore("{\"model_type\":\"qwen2_moe\",\"num_key_value_heads\":4,"
            "\"linear_num_key_heads\":4}",
         "{\"model_type\":\"qwen2_moe\",\"num_key_value_heads\":4}");
-    refuse("{\"model_type\":\"qwen3_next\"}",
-        "\"qwen3_next\" is not supported");
-    refuse("{\"model_type\":\"qwen3_5_moe_text\"}", "is not supported");
+    ignore("{\"model_type\":\"qwen3_5_moe_text\",\"mlp_only_layers\":[0],"
+           "\"norm_topk_prob\":false,\"intermediate_size\":7}",
+        "{\"model_type\":\"qwen3_5_moe_text\"}");
 }
 
 /* The configuration of the text part of a model that also sees images. */

@@ -324,7 +324,8 @@ test_kernels(const char *set, const char *compute)
     static const char *const names[] = { "mistral", "qwen2", "qwen3", "gemma3",
         "qwen3_5", "cohere2", "lfm2", "apertus", "gpt_neox", "gpt2-untied",
         "starcoder2-window", "phi", "glm4", "exaone4", "llama-cut", "qwen3-cut",
-        "gemma3-cut", "../gguf/f32.gguf", "../gguf/bf16.gguf" };
+        "gemma3-cut", "../experts/qwen3_next", "../gguf/f32.gguf",
+        "../gguf/bf16.gguf" };
     const char *why = kern_force(set);
     char kernels[40];
 

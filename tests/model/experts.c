@@ -226,10 +226,15 @@ tensor_off(const struct mixture_case *c, const struct tmodel *t, size_t i,
     const struct block_shape b = block_shape(&t->m.block[i]);
     const struct weight *w = &t->m.block[i].w[k];
     const size_t parts = experts_apart(k) ? b.experts : 1;
-    const size_t n = w->rows * w->cols / parts;
+    const struct stored_rows s = block_stored(&t->m.c, k, 0);
+    size_t n = w->rows * w->cols / parts;
     double off = 0.0;
     char name[120];
 
+    if (s.first != k) /* its gradient follows the first one's */
+        return 0.0;
+    for (int j = k + 1; j < k + s.n; j++)
+        n += w[j - k].rows * w[j - k].cols;
     for (size_t j = 0; k == W_ROUTER_SHIFT && j < n; j++)
         off = farther(off, fabs(t->group[i].g[t->group[i].at[k] + j]));
     for (size_t e = 0; k != W_ROUTER_SHIFT && e < parts; e++) {
@@ -646,9 +651,11 @@ main(int argc, char **argv)
     static const char *const names[] = { "mixtral", "qwen2_moe",
         "qwen2_moe-dense", "qwen3_moe", "qwen3_moe-dense", "olmoe", "gpt_oss",
         "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v2-groups", "deepseek_v3",
-        "glm4_moe_lite" };
+        "glm4_moe_lite", "qwen3_next", "qwen3_next-dense", "qwen3_5_moe",
+        "qwen3_5_moe-sees" };
     static const char *const ggufs[] = { "mixtral", "qwen2_moe", "qwen3_moe",
-        "olmoe", "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v3-equal" };
+        "olmoe", "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v3-equal",
+        "qwen3_next", "qwen3_5_moe" };
     struct pool *pool = pool_new(2, NULL);
 
     tap_scratch();

@@ -247,7 +247,7 @@ all(const struct tmodel *t, const struct golden *g)
 
     for (size_t i = 0; i < L; i++) {
         for (int k = 0; k < W_N; k++) {
-            const struct stored_rows part = block_stored(&t->m.c, k);
+            const struct stored_rows part = block_stored(&t->m.c, k, 0);
 
             if (part.name == NULL)
                 continue;

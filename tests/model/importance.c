@@ -55,7 +55,7 @@ write_imatrix(const char *path, const struct model *m, struct imatrix how)
             continue;
         shape[1] = t == W_DOWN ? how.down : shape[1];
         snprintf(name, sizeof name, "blk.%zu.%s.in_sum2", i / W_N,
-            block_stored(&m->c, t).gguf);
+            block_stored(&m->c, t, 1).gguf);
         gguf_out_tensor(&g, name, DT_F32, 2, shape);
         for (size_t k = 0; k < (shape[1] + 7) / 8 * 8; k++) {
             const float v = t == W_DOWN && k == PLANTED ? how.planted : 4.0f;
@@ -63,7 +63,7 @@ write_imatrix(const char *path, const struct model *m, struct imatrix how)
             buf_add(&data, &v, sizeof v);
         }
         snprintf(name, sizeof name, "blk.%zu.%s.counts", i / W_N,
-            block_stored(&m->c, t).gguf);
+            block_stored(&m->c, t, 1).gguf);
         shape[1] = 1;
         gguf_out_tensor(&g, name, DT_F32, 2, shape);
         for (size_t k = 0; k < 8; k++)

@@ -22,7 +22,7 @@ matrix_named(const char *kind)
     if (strcmp(kind, "output") == 0)
         return MATRIX_HEAD;
     for (int t = 0; t < W_N; t++) {
-        const char *name = block_stored(&llama, t).gguf;
+        const char *name = block_stored(&llama, t, 1).gguf;
 
         if (strncmp(name, kind, n) == 0 && name[n] == '.')
             return t;

@@ -1,5 +1,5 @@
-/* Published configurations of StarCoder2, Phi, GLM and EXAONE 4, with the
- * numbers of parameters that transformers counts
+/* Published configurations of StarCoder2, Phi, GLM, EXAONE 4, Qwen3-Next and
+ * Qwen 3.5's mixtures, with the numbers of parameters that transformers counts
  * (scripts/oracle/plan_params.py), and what is refused of them. */
 #include "../lib/config_text.h"
 
@@ -173,6 +173,102 @@ test_exaone4(void)
         "there is no sliding_window");
 }
 
+#define DELTA                                                                 \
+    "\"attention_bias\":false,\"attention_dropout\":0.0,"                     \
+    "\"full_attention_interval\":4,\"head_dim\":256,\"hidden_act\":\"silu\"," \
+    "\"initializer_range\":0.02,\"linear_conv_kernel_dim\":4,"                \
+    "\"linear_key_head_dim\":128,\"linear_num_key_heads\":16,"                \
+    "\"linear_value_head_dim\":128,\"max_position_embeddings\":262144,"       \
+    "\"mlp_only_layers\":[],\"num_key_value_heads\":2,"                       \
+    "\"output_router_logits\":false,\"rms_norm_eps\":1e-06,"                  \
+    "\"router_aux_loss_coef\":0.001,\"tie_word_embeddings\":false,"           \
+    "\"use_cache\":true"
+
+/* Is every fourth block of c one with attention, and has each all experts? */
+static int
+is_delta_mixture(const struct config *c, size_t experts, size_t used)
+{
+    int same = c->router.n == experts && c->router.k == used &&
+        c->router.renorm && c->rotary == 64 && c->mlp > 0;
+
+    for (size_t i = 0; i < c->L; i++)
+        same &= config_linear(c, i) == ((i + 1) % 4 != 0) &&
+            config_whole_block(c, i).experts == experts;
+    return same;
+}
+
+static void
+test_next(void)
+{
+    static const char text[] =
+        "{\"architectures\":[\"Qwen3NextForCausalLM\"]," DELTA
+        ",\"bos_token_id\":151643,\"decoder_sparse_step\":1,"
+        "\"eos_token_id\":151645,\"hidden_size\":2048,"
+        "\"intermediate_size\":5120,\"linear_num_value_heads\":32,"
+        "\"model_type\":\"qwen3_next\",\"moe_intermediate_size\":512,"
+        "\"norm_topk_prob\":true,\"num_attention_heads\":16,"
+        "\"num_experts\":512,\"num_experts_per_tok\":10,"
+        "\"num_hidden_layers\":48,\"partial_rotary_factor\":0.25,"
+        "\"rope_scaling\":null,\"rope_theta\":10000000,"
+        "\"shared_expert_intermediate_size\":512,"
+        "\"torch_dtype\":\"bfloat16\",\"use_sliding_window\":false,"
+        "\"vocab_size\":151936}";
+    struct config c;
+    struct err e = { 0 };
+
+    ok(config_of_text(&c, text, &e) == 0 &&
+            config_params(&c, NULL) == 79674391296 &&
+            is_delta_mixture(&c, 512, 10),
+        "Qwen3-Next 80B-A3B has 79674391296 parameters %s", e.msg);
+    config_refused("{\"model_type\":\"qwen3_next\",\"layer_types\":["
+                   "\"sliding_attention\"],\"num_hidden_layers\":1}",
+        "\"sliding_attention\" is not supported");
+    config_refused("{\"model_type\":\"qwen3_next\",\"attention_bias\":true}",
+        "attention_bias: true is not supported");
+}
+
+static const struct {
+    const char *name;
+    size_t d, mlp, L, H, values, experts, used, params;
+} qwens[] = { { "35B-A3B", 2048, 512, 40, 16, 32, 256, 8, 34660610688 },
+    { "122B-A10B", 3072, 1024, 48, 32, 64, 256, 8, 122111526912 },
+    { "397B-A17B", 4096, 1024, 60, 32, 64, 512, 10, 396346350336 } };
+
+/* The part about text of a model that sees images and predicts further
+ * tokens. */
+static void
+test_qwen(size_t i)
+{
+    struct config c;
+    struct err e = { 0 };
+    char text[2000];
+
+    snprintf(text, sizeof text,
+        "{\"architectures\":[\"Qwen3_5MoeForConditionalGeneration\"],"
+        "\"image_token_id\":248056,\"model_type\":\"qwen3_5_moe\","
+        "\"text_config\":{" DELTA
+        ",\"attn_output_gate\":true,\"dtype\":\"bfloat16\","
+        "\"eos_token_id\":248044,\"hidden_size\":%zu,"
+        "\"linear_num_value_heads\":%zu,\"mamba_ssm_dtype\":\"float32\","
+        "\"model_type\":\"qwen3_5_moe_text\",\"moe_intermediate_size\":%zu,"
+        "\"mtp_num_hidden_layers\":1,\"mtp_use_dedicated_embeddings\":false,"
+        "\"num_attention_heads\":%zu,\"num_experts\":%zu,"
+        "\"num_experts_per_tok\":%zu,\"num_hidden_layers\":%zu,"
+        "\"rope_parameters\":{\"mrope_interleaved\":true,"
+        "\"mrope_section\":[11,11,10],\"partial_rotary_factor\":0.25,"
+        "\"rope_theta\":10000000,\"rope_type\":\"default\"},"
+        "\"shared_expert_intermediate_size\":%zu,\"vocab_size\":248320},"
+        "\"tie_word_embeddings\":false,\"transformers_version\":\"4.57.0\","
+        "\"vision_config\":{\"depth\":27,\"model_type\":\"qwen3_5_moe\"}}",
+        qwens[i].d, qwens[i].values, qwens[i].mlp, qwens[i].H, qwens[i].experts,
+        qwens[i].used, qwens[i].L, qwens[i].mlp);
+    ok(config_of_text(&c, text, &e) == 0 &&
+            config_params(&c, NULL) == qwens[i].params &&
+            is_delta_mixture(&c, qwens[i].experts, qwens[i].used),
+        "Qwen3.5 %s has %zu parameters %s", qwens[i].name, qwens[i].params,
+        e.msg);
+}
+
 int
 main(void)
 {
@@ -191,5 +287,8 @@ main(void)
     config_refused("{\"model_type\":\"glm4\",\"hidden_act\":\"gelu\"}",
         "hidden_act: \"gelu\" is not supported");
     test_exaone4();
+    test_next();
+    for (size_t i = 0; i < sizeof qwens / sizeof *qwens; i++)
+        test_qwen(i);
     return done_testing();
 }

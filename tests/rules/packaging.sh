@@ -3,7 +3,7 @@
 . "${0%/*}/../lib/lib.sh"
 packages=contrib/packaging
 files="debian/control $packages/Containerfile $packages/retort.def
-    $packages/spack/package.py $packages/retort-0.1.0-foss-2024a.eb"
+    $packages/spack/package.py $packages/retort-0.1.0-foss-2023b.eb"
 
 # Names of each library, and of what is optional, in pkg-config, Debian, Spack
 # and EasyBuild; -: a name that is not needed there.
@@ -72,5 +72,5 @@ like 'debian/changelog begins with the version of the Makefile' \
 like 'the Spack package has the version of the Makefile' \
     "version\\(\"$version\"" "$top/$packages/spack/package.py"
 like 'the EasyBuild file has the version of the Makefile' \
-    "^version = '$version'" "$top/$packages/retort-$version-foss-2024a.eb"
+    "^version = '$version'" "$top/$packages/retort-$version-foss-2023b.eb"
 done_testing

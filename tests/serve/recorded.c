@@ -2,6 +2,8 @@
  * (tests/golden/serve) */
 #include "client.h"
 
+#include <math.h>
+
 static const char model[] = "tests/golden/gguf/chat.gguf";
 static int port;
 static size_t chats, scored, cut;
@@ -139,6 +141,138 @@ test_request(const json_t *line)
     answer_release(&a);
 }
 
+/* ---- three prompts of one task, as HPLT-E scores them ---- */
+
+enum { PROMPTS = 3, ITEMS = 8 };
+
+/* Sum of the log probabilities that choice k has from id `from` on, but for the
+ * new token. */
+static double
+sum_of(const json_t *answer, size_t k, size_t from)
+{
+    char path[60];
+    const json_t *logp;
+    double sum = 0.0;
+
+    snprintf(path, sizeof path, "choices.%zu.logprobs.token_logprobs", k);
+    logp = member(answer, path);
+    for (size_t i = from; i + 1 < json_array_size(logp); i++)
+        sum += json_number_value(json_array_get(logp, i));
+    return sum;
+}
+
+/* What lm-eval takes from the answers: acc [PROMPTS] becomes the share of items
+ * whose right choice is the more probable one.  Returns of how many choices the
+ * log probability is within 1e-5, relative, of the one that lm-eval logged. */
+static size_t
+read_scores(json_t *const *answers, double *acc)
+{
+    FILE *f = fopen("tests/golden/serve/prompts.tsv", "r");
+    double sum[PROMPTS][ITEMS][2] = { { { 0 } } };
+    size_t right[PROMPTS][ITEMS] = { { 0 } }, n = 0;
+    size_t p, item, choice, is, request, k, from;
+    char line[200];
+    double logp;
+
+    while (f != NULL && fgets(line, sizeof line, f))
+        if (sscanf(line, "copa_p%zu %zu %zu %zu %zu %zu %zu %lf", &p, &item,
+                &choice, &is, &request, &k, &from, &logp) == 8) {
+            sum[p][item][choice] = sum_of(answers[request], k, from);
+            right[p][item] = is ? choice : right[p][item];
+            n += fabs(sum[p][item][choice] / logp - 1) <= 1e-5;
+        }
+    if (f != NULL)
+        fclose(f);
+    for (p = 0; p < PROMPTS; p++)
+        for (item = 0; item < ITEMS; item++)
+            acc[p] +=
+                (sum[p][item][right[p][item]] > sum[p][item][!right[p][item]]) /
+                (double)ITEMS;
+    return n;
+}
+
+/* The figure acc that evaltask gives `source`: (best) or (median). */
+static double
+evaltask_acc(const char *source)
+{
+    FILE *f = fopen("scores", "r");
+    char line[1000], name[100];
+    double acc = NAN, x;
+
+    while (f != NULL && fgets(line, sizeof line, f))
+        if (sscanf(line, "%*s %99s %*s %*s %*s %*s %lf", name, &x) == 2 &&
+            strcmp(name, source) == 0)
+            acc = x;
+    if (f != NULL)
+        fclose(f);
+    return acc;
+}
+
+/* Let evaltask score the three prompts. */
+static int
+run_evaltask(void)
+{
+    static const char *const contexts[PROMPTS] = { "{premise}",
+        "{premise} {question}:", "{question}:" };
+    char command[600];
+
+    for (size_t p = 0; p < PROMPTS; p++) {
+        char name[20];
+        FILE *f;
+
+        snprintf(name, sizeof name, "copa_p%zu.form", p);
+        if ((f = fopen(name, "w")) == NULL)
+            return -1;
+        fprintf(f,
+            "kind choice\ncontext %s\nchoice {choice1}\nchoice {choice2}\n"
+            "answer {label}\n",
+            contexts[p]);
+        fclose(f);
+    }
+    snprintf(command, sizeof command,
+        "items=tests/golden/serve/prompts-items.jsonl; "
+        "\"${BUILD:-build}/bin/evaltask\" -q -m %s --format tsv "
+        "--task copa_p0.form=$items --task copa_p1.form=$items "
+        "--task copa_p2.form=$items >scores",
+        model);
+    return system(command);
+}
+
+static void
+test_prompts(FILE *f)
+{
+    json_t *answers[8] = { NULL }, *line;
+    double acc[PROMPTS] = { 0 }, best, middle;
+    size_t n = 0, near;
+
+    while (
+        n < 8 && (line = json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
+        struct answer a;
+
+        send_request(text_of(line, "path"), member(line, "body"), &a);
+        answers[n++] = json_incref(a.json);
+        answer_release(&a);
+        json_decref(line);
+    }
+    fclose(f);
+    near = n == 6 ? read_scores(answers, acc) : 0;
+    ok(near == 2 * PROMPTS * ITEMS,
+        "answers to 6 requests have the %zu log probabilities that lm-eval "
+        "logged",
+        near);
+    while (n > 0)
+        json_decref(answers[--n]);
+    best = fmax(acc[0], fmax(acc[1], acc[2]));
+    middle =
+        acc[0] + acc[1] + acc[2] - best - fmin(acc[0], fmin(acc[1], acc[2]));
+    ok(best == 0.625 && middle == 0.5,
+        "the best and the median of three prompts are lm-eval's (%g, %g)", best,
+        middle);
+    ok(run_evaltask() == 0 && evaltask_acc("(best)") == best &&
+            evaltask_acc("(median)") == middle,
+        "evaltask has the same best and median");
+}
+
 static void
 test_file(FILE *f)
 {
@@ -157,10 +291,11 @@ main(void)
     const char *const args[] = { "-m", model, "--name", "M", NULL };
     FILE *lm_eval = fopen("tests/golden/serve/lm-eval.jsonl", "r");
     FILE *euroeval = fopen("tests/golden/serve/euroeval.jsonl", "r");
+    FILE *prompts = fopen("tests/golden/serve/prompts.jsonl", "r");
     struct server s;
 
     tap_scratch();
-    if (lm_eval == NULL || euroeval == NULL) {
+    if (lm_eval == NULL || euroeval == NULL || prompts == NULL) {
         printf("Bail out! tests/golden/serve lacks a file\n");
         return 1;
     }
@@ -171,6 +306,7 @@ main(void)
         "all requests of lm-eval were sent");
     test_file(euroeval);
     ok(chats == 6, "all requests of EuroEval were sent");
+    test_prompts(prompts);
     ok(server_end(&s, SIGTERM) == 0, "the server ends with status 0");
     return done_testing();
 }

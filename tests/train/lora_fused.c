@@ -276,6 +276,8 @@ main(void)
         BWD_RECOMPUTE);
     steps_are_pefts("gpt_oss", "tests/golden/experts/gpt_oss", 2, 0);
     steps_are_pefts("qwen3_5", "tests/golden/family/qwen3_5", 2, 0);
+    steps_are_pefts("qwen3_next", "tests/golden/experts/qwen3_next", 2, 0);
+    steps_are_pefts("qwen3_5_moe", "tests/golden/experts/qwen3_5_moe", 2, 0);
     stored_halves("qwen3_moe", "tests/golden/experts/qwen3_moe");
     stored_halves("gpt_oss", "tests/golden/experts/gpt_oss");
     stored_halves("qwen3_5", "tests/golden/family/qwen3_5");

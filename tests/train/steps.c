@@ -1,5 +1,6 @@
 /* Three steps of AdamW, which train all weights of a family, against
- * transformers and torch.optim.AdamW in double (scripts/oracle/family.py). */
+ * transformers and torch.optim.AdamW in double (scripts/oracle/family.py,
+ * experts.py). */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 #include "kern/kern.h"
@@ -49,7 +50,7 @@ steps_are_torchs(const char *name, size_t micro, int how)
         .beta2 = 0.95,
         .eps = 1e-8,
         .decay = 0.1 };
-    char *path = xasprintf("tests/golden/family/%s", name);
+    char *path = xasprintf("tests/golden/%s", name);
     char *golden = xasprintf("%s.safetensors", path);
     uint32_t ids[B * T], first[B * T];
     const struct rows r = { B, T, ids, first };
@@ -100,8 +101,9 @@ steps_are_torchs(const char *name, size_t micro, int how)
 int
 main(void)
 {
-    static const char *const names[] = { "apertus", "gpt_neox", "gpt2",
-        "starcoder2", "phi", "glm4", "exaone4" };
+    static const char *const names[] = { "family/apertus", "family/gpt_neox",
+        "family/gpt2", "family/starcoder2", "family/phi", "family/glm4",
+        "family/exaone4", "experts/qwen3_next-dense", "experts/qwen3_5_moe" };
     struct err e;
 
     if (kern_init() != NULL || (pool = pool_new(2, &e)) == NULL)

@@ -17,11 +17,11 @@ static const struct config_attr {
     { "activation_function", FAMILY_GPT2, "\"gelu_new\"" },
     { "add_cross_attention", 0, "false" },
     { "architectures", 0, "null" },
-    { "attention_bias", FAMILY_LLAMA | FAMILY_QWEN3 | FAMILY_GEMMA3 |
-        FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_OLMO2 | FAMILY_OLMO3 |
-        FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
-        FAMILY_QWEN3_5 | FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE
-        | FAMILY_COHERE2 | FAMILY_APERTUS, "false" },
+    { "attention_bias", ~(FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_PHI3 |
+        FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_MINISTRAL | FAMILY_MIXTRAL
+        | FAMILY_QWEN2_MOE | FAMILY_GPT_OSS | FAMILY_LFM2 | FAMILY_GPT_NEOX |
+        FAMILY_GPT2 | FAMILY_STARCODER2 | FAMILY_PHI | FAMILY_GLM4 | FAMILY_GLM
+        | FAMILY_EXAONE4), "false" },
     { "attention_bias", FAMILY_SEED_OSS | FAMILY_GPT_OSS | FAMILY_GPT_NEOX |
         FAMILY_GLM4 | FAMILY_GLM, "true" },
     { "attention_dropout", ~(FAMILY_SEED_OSS | FAMILY_LFM2 | FAMILY_GPT2), "0.0"
@@ -47,13 +47,15 @@ static const struct config_attr {
     { "bos_token_id", FAMILY_GPT2 | FAMILY_STARCODER2, "50256" },
     { "bos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_OLMO2 | FAMILY_OLMO3
         | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_QWEN3_5 |
-        FAMILY_GPT_OSS | FAMILY_GLM4 | FAMILY_GLM, "null" },
+        FAMILY_GPT_OSS | FAMILY_GLM4 | FAMILY_GLM | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "null" },
     { "chunk_size_feed_forward", 0, "0" },
     { "classifier_dropout", FAMILY_GPT_NEOX, "0.1" },
     { "clip_qkv", FAMILY_OLMOE, "null" },
     { "conv_L_cache", FAMILY_LFM2, "3" },
     { "conv_bias", FAMILY_LFM2, "false" },
-    { "decoder_sparse_step", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "1" },
+    { "decoder_sparse_step", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
+        FAMILY_QWEN3_NEXT, "1" },
     { "dtype", 0, "null" },
     { "embd_pdrop", FAMILY_PHI3 | FAMILY_PHI, "0.0" },
     { "embd_pdrop", FAMILY_GPT2, "0.1" },
@@ -73,23 +75,25 @@ static const struct config_attr {
     { "eos_token_id", FAMILY_GLM4 | FAMILY_GLM,
         "[151329, 151336, 151338]" },
     { "eos_token_id", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
-        FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS, "null" },
+        FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "null" },
     { "experts_implementation", 0, "null" },
     { "final_logit_softcapping", FAMILY_GEMMA2, "30.0" },
     { "final_logit_softcapping", FAMILY_GEMMA3, "null" },
     { "first_k_dense_replace", FAMILY_DEEPSEEK_V2, "0" },
     { "first_k_dense_replace", FAMILY_DEEPSEEK_V3, "3" },
-    { "full_attention_interval", FAMILY_QWEN3_5, "4" },
+    { "full_attention_interval", FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "4" },
     { "full_attn_idxs", FAMILY_LFM2, "null" },
     { "head_dim", FAMILY_QWEN3 | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS |
         FAMILY_GLM4 | FAMILY_GLM, "128" },
-    { "head_dim", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_QWEN3_5,
-        "256" },
+    { "head_dim", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_QWEN3_5
+        | FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE, "256" },
     { "head_dim", FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3, "64" },
     { "head_dim", ~(FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA
         | FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_QWEN3_5 | FAMILY_GPT_OSS
-        | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2 | FAMILY_GLM4 | FAMILY_GLM), "null"
-        },
+        | FAMILY_DEEPSEEK_V3 | FAMILY_GPT2 | FAMILY_GLM4 | FAMILY_GLM |
+        FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE), "null" },
     { "hidden_act", FAMILY_GPT_NEOX, "\"gelu\"" },
     { "hidden_act", FAMILY_PHI, "\"gelu_new\"" },
     { "hidden_act", FAMILY_GEMMA | FAMILY_STARCODER2, "\"gelu_pytorch_tanh\"" },
@@ -101,7 +105,8 @@ static const struct config_attr {
         "\"gelu_pytorch_tanh\"" },
     { "hidden_dropout", FAMILY_GPT_NEOX, "0.0" },
     { "hidden_size", FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
-        FAMILY_OLMOE | FAMILY_PHI, "2048" },
+        FAMILY_OLMOE | FAMILY_PHI | FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE,
+        "2048" },
     { "hidden_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "2304" },
     { "hidden_size", FAMILY_LFM2, "2560" },
     { "hidden_size", FAMILY_GPT_OSS, "2880" },
@@ -132,7 +137,7 @@ static const struct config_attr {
     { "intermediate_size", FAMILY_GEMMA | FAMILY_GPT_NEOX, "24576" },
     { "intermediate_size", FAMILY_SEED_OSS, "27648" },
     { "intermediate_size", FAMILY_GPT_OSS, "2880" },
-    { "intermediate_size", FAMILY_QWEN2_MOE, "5632" },
+    { "intermediate_size", FAMILY_QWEN2_MOE | FAMILY_QWEN3_NEXT, "5632" },
     { "intermediate_size", FAMILY_QWEN3_MOE, "6144" },
     { "intermediate_size", FAMILY_PHI3 | FAMILY_PHI, "8192" },
     { "intermediate_size", FAMILY_GEMMA3 | FAMILY_GEMMA2, "9216" },
@@ -147,13 +152,18 @@ static const struct config_attr {
     { "layer_types", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
         FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_OLMO3 | FAMILY_SMOLLM3 |
         FAMILY_MINISTRAL3 | FAMILY_MINISTRAL | FAMILY_QWEN2_MOE | FAMILY_QWEN3_5
-        | FAMILY_GPT_OSS | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_EXAONE4, "null"
-        },
-    { "linear_conv_kernel_dim", FAMILY_QWEN3_5, "4" },
-    { "linear_key_head_dim", FAMILY_QWEN3_5, "128" },
-    { "linear_num_key_heads", FAMILY_QWEN3_5, "16" },
-    { "linear_num_value_heads", FAMILY_QWEN3_5, "32" },
-    { "linear_value_head_dim", FAMILY_QWEN3_5, "128" },
+        | FAMILY_GPT_OSS | FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_EXAONE4 |
+        FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE, "null" },
+    { "linear_conv_kernel_dim", FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "4" },
+    { "linear_key_head_dim", FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "128" },
+    { "linear_num_key_heads", FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "16" },
+    { "linear_num_value_heads", FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "32" },
+    { "linear_value_head_dim", FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "128" },
     { "logit_scale", FAMILY_COHERE | FAMILY_COHERE2, "0.0625" },
     { "logits_scaling", FAMILY_GRANITE, "1.0" },
     { "max_position_embeddings", FAMILY_LFM2, "128000" },
@@ -165,7 +175,8 @@ static const struct config_attr {
         FAMILY_EXAONE4, "2048" },
     { "max_position_embeddings", FAMILY_MINISTRAL3, "262144" },
     { "max_position_embeddings", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_SMOLLM3 |
-        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5, "32768" },
+        FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT
+        | FAMILY_QWEN3_5_MOE, "32768" },
     { "max_position_embeddings", FAMILY_PHI3 | FAMILY_OLMOE | FAMILY_DEEPSEEK_V3
         | FAMILY_STARCODER2, "4096" },
     { "max_position_embeddings", FAMILY_SEED_OSS, "524288" },
@@ -176,10 +187,12 @@ static const struct config_attr {
         },
     { "mlp_bias", FAMILY_LLAMA | FAMILY_SMOLLM3 | FAMILY_GRANITE |
         FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V2, "false" },
-    { "mlp_only_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE, "null" },
+    { "mlp_only_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE |
+        FAMILY_QWEN3_NEXT, "null" },
     { "moe_intermediate_size", FAMILY_DEEPSEEK_V2, "1407" },
     { "moe_intermediate_size", FAMILY_QWEN2_MOE, "1408" },
     { "moe_intermediate_size", FAMILY_DEEPSEEK_V3, "2048" },
+    { "moe_intermediate_size", FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE, "512" },
     { "moe_intermediate_size", FAMILY_QWEN3_MOE, "768" },
     { "n_embd", FAMILY_GPT2, "768" },
     { "n_group", FAMILY_DEEPSEEK_V3, "8" },
@@ -199,27 +212,31 @@ static const struct config_attr {
     { "norm_epsilon", FAMILY_STARCODER2, "1e-05" },
     { "norm_topk_prob", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_OLMOE |
         FAMILY_DEEPSEEK_V2, "false" },
-    { "norm_topk_prob", FAMILY_DEEPSEEK_V3, "true" },
+    { "norm_topk_prob", FAMILY_DEEPSEEK_V3 | FAMILY_QWEN3_NEXT, "true" },
     { "num_attention_heads", FAMILY_DEEPSEEK_V3, "128" },
     { "num_attention_heads", FAMILY_GEMMA | FAMILY_SMOLLM3 | FAMILY_QWEN2_MOE |
-        FAMILY_OLMOE | FAMILY_QWEN3_5, "16" },
+        FAMILY_OLMOE | FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE,
+        "16" },
     { "num_attention_heads", FAMILY_STARCODER2, "24" },
     { "num_attention_heads", ~(FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_SMOLLM3 | FAMILY_SEED_OSS | FAMILY_QWEN2_MOE | FAMILY_OLMOE |
         FAMILY_QWEN3_5 | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | FAMILY_COHERE |
-        FAMILY_COHERE2 | FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2),
-        "32" },
+        FAMILY_COHERE2 | FAMILY_GPT_NEOX | FAMILY_GPT2 | FAMILY_STARCODER2 |
+        FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE), "32" },
     { "num_attention_heads", FAMILY_GPT_OSS | FAMILY_COHERE | FAMILY_COHERE2 |
         FAMILY_GPT_NEOX, "64" },
     { "num_attention_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2, "8" },
     { "num_attention_heads", FAMILY_SEED_OSS, "80" },
     { "num_experts", FAMILY_QWEN3_MOE, "128" },
+    { "num_experts", FAMILY_QWEN3_5_MOE, "256" },
+    { "num_experts", FAMILY_QWEN3_NEXT, "512" },
     { "num_experts", FAMILY_QWEN2_MOE, "60" },
     { "num_experts", FAMILY_OLMOE, "64" },
+    { "num_experts_per_tok", FAMILY_QWEN3_NEXT, "10" },
     { "num_experts_per_tok", FAMILY_MIXTRAL, "2" },
     { "num_experts_per_tok", FAMILY_QWEN2_MOE | FAMILY_GPT_OSS, "4" },
     { "num_experts_per_tok", FAMILY_QWEN3_MOE | FAMILY_OLMOE |
-        FAMILY_DEEPSEEK_V3, "8" },
+        FAMILY_DEEPSEEK_V3 | FAMILY_QWEN3_5_MOE, "8" },
     { "num_experts_per_tok", FAMILY_DEEPSEEK_V2, "null" },
     { "num_hidden_layers", FAMILY_OLMOE, "16" },
     { "num_hidden_layers", FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_PHI,
@@ -235,14 +252,15 @@ static const struct config_attr {
     { "num_hidden_layers", FAMILY_MINISTRAL3, "34" },
     { "num_hidden_layers", FAMILY_SMOLLM3 | FAMILY_GPT_OSS, "36" },
     { "num_hidden_layers", FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_GLM4 |
-        FAMILY_GLM, "40" },
+        FAMILY_GLM | FAMILY_QWEN3_5_MOE, "40" },
     { "num_hidden_layers", FAMILY_GPT_NEOX, "44" },
+    { "num_hidden_layers", FAMILY_QWEN3_NEXT, "48" },
     { "num_hidden_layers", FAMILY_DEEPSEEK_V3, "61" },
     { "num_hidden_layers", FAMILY_SEED_OSS, "64" },
     { "num_key_value_heads", FAMILY_DEEPSEEK_V3, "128" },
     { "num_key_value_heads", FAMILY_GEMMA | FAMILY_QWEN2_MOE, "16" },
-    { "num_key_value_heads", FAMILY_STARCODER2 | FAMILY_GLM4 | FAMILY_GLM, "2"
-        },
+    { "num_key_value_heads", FAMILY_STARCODER2 | FAMILY_GLM4 | FAMILY_GLM |
+        FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE, "2" },
     { "num_key_value_heads", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_EXAONE4, "32"
         },
     { "num_key_value_heads", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_SMOLLM3 |
@@ -263,7 +281,7 @@ static const struct config_attr {
     { "output_hidden_states", 0, "false" },
     { "output_router_logits", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
         FAMILY_QWEN3_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V2 |
-        FAMILY_DEEPSEEK_V3, "false" },
+        FAMILY_DEEPSEEK_V3 | FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE, "false" },
     { "pad_token_id", FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_COHERE | FAMILY_COHERE2 | FAMILY_LFM2, "0" },
     { "pad_token_id", FAMILY_OLMO2 | FAMILY_OLMO3 | FAMILY_SEED_OSS |
@@ -278,11 +296,13 @@ static const struct config_attr {
         FAMILY_MINISTRAL3 | FAMILY_SEED_OSS | FAMILY_OLMOE | FAMILY_COHERE |
         FAMILY_COHERE2 | FAMILY_LFM2 | FAMILY_APERTUS | FAMILY_GLM4 |
         FAMILY_GLM), "null" },
-    { "partial_rotary_factor", FAMILY_QWEN3_5, "0.25" },
+    { "partial_rotary_factor", FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "0.25" },
     { "partial_rotary_factor", FAMILY_PHI | FAMILY_GLM4 | FAMILY_GLM, "0.5" },
     { "partial_rotary_factor", FAMILY_PHI3, "1.0" },
     { "partial_rotary_factor", ~(FAMILY_PHI3 | FAMILY_QWEN3_5 | FAMILY_PHI |
-        FAMILY_GLM4 | FAMILY_GLM), "null" },
+        FAMILY_GLM4 | FAMILY_GLM | FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE),
+        "null" },
     { "per_layer_config", 0, "null" },
     { "pretraining_tp", FAMILY_LLAMA | FAMILY_SEED_OSS | FAMILY_DEEPSEEK_V2 |
         FAMILY_DEEPSEEK_V3, "1" },
@@ -310,7 +330,8 @@ static const struct config_attr {
         FAMILY_QWEN3 | FAMILY_GEMMA3 | FAMILY_GEMMA2 | FAMILY_GEMMA |
         FAMILY_SMOLLM3 | FAMILY_GRANITE | FAMILY_SEED_OSS | FAMILY_MINISTRAL |
         FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_5 |
-        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3, "1e-06" },
+        FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3 | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "1e-06" },
     { "rope_interleave", FAMILY_DEEPSEEK_V3, "true" },
     { "rope_local_base_freq", FAMILY_GEMMA3, "null" },
     { "rope_parameters", ~(FAMILY_MINISTRAL3 | FAMILY_GPT_OSS | FAMILY_APERTUS),
@@ -342,11 +363,14 @@ static const struct config_attr {
     { "routed_scaling_factor", FAMILY_DEEPSEEK_V2, "1.0" },
     { "routed_scaling_factor", FAMILY_DEEPSEEK_V3, "2.5" },
     { "router_aux_loss_coef", FAMILY_MIXTRAL | FAMILY_QWEN2_MOE |
-        FAMILY_QWEN3_MOE | FAMILY_GPT_OSS, "0.001" },
+        FAMILY_QWEN3_MOE | FAMILY_GPT_OSS | FAMILY_QWEN3_NEXT |
+        FAMILY_QWEN3_5_MOE, "0.001" },
     { "router_aux_loss_coef", FAMILY_OLMOE, "0.01" },
     { "router_jitter_noise", FAMILY_MIXTRAL, "0.0" },
     { "scale_attn_by_inverse_layer_idx", FAMILY_GPT2, "false" },
     { "scale_attn_weights", FAMILY_GPT2, "true" },
+    { "shared_expert_intermediate_size", FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE,
+        "512" },
     { "shared_expert_intermediate_size", FAMILY_QWEN2_MOE, "5632" },
     { "sliding_window", FAMILY_GPT_OSS, "128" },
     { "sliding_window", FAMILY_MISTRAL | FAMILY_QWEN2 | FAMILY_QWEN3 |
@@ -391,10 +415,10 @@ static const struct config_attr {
     { "vocab_size", FAMILY_MINISTRAL3 | FAMILY_APERTUS, "131072" },
     { "vocab_size", FAMILY_GLM4 | FAMILY_GLM, "151552" },
     { "vocab_size", FAMILY_QWEN2 | FAMILY_QWEN3 | FAMILY_QWEN2_MOE |
-        FAMILY_QWEN3_MOE, "151936" },
+        FAMILY_QWEN3_MOE | FAMILY_QWEN3_NEXT, "151936" },
     { "vocab_size", FAMILY_SEED_OSS, "155136" },
     { "vocab_size", FAMILY_GPT_OSS, "201088" },
-    { "vocab_size", FAMILY_QWEN3_5, "248320" },
+    { "vocab_size", FAMILY_QWEN3_5 | FAMILY_QWEN3_5_MOE, "248320" },
     { "vocab_size", FAMILY_GEMMA2 | FAMILY_GEMMA | FAMILY_COHERE |
         FAMILY_COHERE2, "256000" },
     { "vocab_size", FAMILY_GEMMA3, "262208" },

@@ -303,5 +303,5 @@ renamed_stored(const struct renamed *r, const struct config *c, int t)
     if (r != NULL && r->shared && t == W_DOWN)
         return (struct stored_rows){ "shared_mlp.output_linear.weight", NULL, t,
             1 };
-    return block_stored(c, t);
+    return block_stored(c, t, 0);
 }

@@ -380,8 +380,8 @@ static const struct field rows[] = {
         REAL(c.rope_query, 0, 100) },
     { "max_position_embeddings", NULL, FAMILY_MINISTRAL3, KNOWN },
     /* in text all sections of a head have the same position */
-    { "mrope_section", NULL, FAMILY_QWEN3_5, KNOWN },
-    { "mrope_interleaved", NULL, FAMILY_QWEN3_5, KNOWN },
+    { "mrope_section", NULL, DELTAS, KNOWN },
+    { "mrope_interleaved", NULL, DELTAS, KNOWN },
     { "full_attention", NULL, FAMILY_GEMMA3 | FAMILY_OLMO3, KNOWN },
     { "sliding_attention", NULL, FAMILY_GEMMA3 | FAMILY_OLMO3, KNOWN },
 };

@@ -70,7 +70,7 @@ delta_from_gguf(struct config_file *f, const struct gguf *g, struct err *e)
     if (s->dv == 0 || f->inner % s->values != 0)
         return err_set(e, EX_INPUT, "%s: %zu is no multiple of %zu value heads",
             arch_key(c, "ssm.inner_size"), f->inner, s->values);
-    s->tiled = s->keys < s->values && s->keys > 1;
+    s->tiled = delta_is_tiled(c);
     c->L -= f->next;
     return read_gguf_layers(f, g, e) < 0 ? -1 : delta_check(c, e);
 }
@@ -89,6 +89,8 @@ delta_to_gguf(const struct config *c, struct gguf_out *o)
         c->L);
     for (size_t i = 0; i < c->L; i++)
         gguf_out_num(o, config_linear(c, i), 1);
+    if (family_of(c)->bit == FAMILY_QWEN3_NEXT)
+        return;
     gguf_out_array(o, arch_key(c, "rope.dimension_sections"), GGUF_I32, 4);
     for (size_t i = 0; i < 4; i++)
         gguf_out_num(o, section[i], 4);
@@ -106,6 +108,30 @@ delta_check_gguf(const struct config *c, struct err *e)
 }
 
 /* ---- the order of value heads ---- */
+
+int
+delta_is_tiled(const struct config *c)
+{
+    return c->delta.keys < c->delta.values && c->delta.keys > 1 &&
+        family_of(c)->bit != FAMILY_QWEN3_NEXT;
+}
+
+size_t
+delta_fused_row(const struct config *c, int t, size_t r)
+{
+    const struct delta_shape *s = &c->delta;
+    const size_t keys = s->keys * s->dk, each = s->values / s->keys;
+    const size_t wide = t <= W_DELTA_Z ? each * s->dv : each;
+    const size_t begin = t <= W_DELTA_Z ? 2 * s->dk : 0;
+    const size_t head = begin + 2 * wide; /* rows of a key head */
+
+    if (t == W_DELTA_MIX && r < 2 * keys)
+        return r % keys / s->dk * head + r / keys * s->dk + r % s->dk;
+    if (t == W_DELTA_MIX)
+        r -= 2 * keys;
+    return r / wide * head + begin + r % wide +
+        (t == W_DELTA_Z || t == W_DELTA_RATE ? wide : 0);
+}
 
 /* Where value heads lie along a tensor's rows or columns: from element `from`
  * on, `size` elements each; size 0: there are no value heads along them. */

@@ -41,4 +41,13 @@ void delta_order(const struct config *c, int t, float *x, size_t n,
 void delta_untile(const struct config *c, int t, float *x, size_t rows,
     size_t cols);
 
+/* Does a GGUF of c have value heads in another order than Hugging Face? */
+int delta_is_tiled(const struct config *c);
+
+/* The row of W_DELTA_MIX, W_DELTA_Z, W_DELTA_BETA or W_DELTA_RATE in the tensor
+ * of a Qwen3-Next that holds it.  Such a tensor has for each key head
+ *   in_proj_qkvz  its query, its key, its value heads, their gates
+ *   in_proj_ba    beta of its value heads, then their rates */
+size_t delta_fused_row(const struct config *c, int t, size_t r);
+
 #endif

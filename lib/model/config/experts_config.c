@@ -9,8 +9,9 @@
 #include <string.h>
 
 /* Families whose weights llama.cpp divides by their sum. */
-#define RENORMED \
-    (FAMILY_MIXTRAL | FAMILY_QWEN3_MOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3)
+#define RENORMED                                                               \
+    (FAMILY_MIXTRAL | FAMILY_QWEN3_MOE | FAMILY_GPT_OSS | FAMILY_DEEPSEEK_V3 | \
+        FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE)
 
 void
 experts_init(struct config *c)
@@ -239,7 +240,7 @@ experts_name(const struct config *c, const struct block_shape *b, int t,
         snprintf(out, size, "mlp.shared_expert%s.%s_proj.weight",
             config_has_mla(c) ? "s" : "", part[t - W_GATE]);
     else
-        snprintf(out, size, "%s", block_stored(c, t).name);
+        snprintf(out, size, "%s", block_stored(c, t, 0).name);
 }
 
 void
@@ -251,5 +252,5 @@ experts_name_gguf(const struct config *c, const struct block_shape *b, int t,
     if (b->experts > 0 && t >= W_GATE && t <= W_DOWN)
         snprintf(out, size, "ffn_%s_shexp.weight", part[t - W_GATE]);
     else
-        snprintf(out, size, "%s", block_stored(c, t).gguf);
+        snprintf(out, size, "%s", block_stored(c, t, 1).gguf);
 }

@@ -103,13 +103,14 @@ static const struct stored_rows phi3_fused[] = {
     { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
     { NULL, NULL, 0, 0 }
 };
-static const struct stored_rows glm_fused[] = {
-    { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },
-    { NULL, NULL, 0, 0 }
-};
 static const struct stored_rows neox_fused[] = {
     { "attention.query_key_value.weight", "attn_qkv.weight", W_Q, 3 },
     { "attention.query_key_value.bias", "attn_qkv.bias", W_BQ, 3 },
+    { NULL, NULL, 0, 0 }
+};
+static const struct stored_rows next_fused[] = {
+    { "linear_attn.in_proj_qkvz.weight", NULL, W_DELTA_MIX, 2 },
+    { "linear_attn.in_proj_ba.weight", "ssm_ba.weight", W_DELTA_BETA, 2 },
     { NULL, NULL, 0, 0 }
 };
 static const struct stored_rows gpt2_fused[] = {
@@ -355,7 +356,7 @@ static const struct family families[] = {
         .gguf = "glm4",
         .bit = FAMILY_GLM4,
         .more = BIASES | POST_NORMS,
-        .fused = glm_fused,
+        .fused = phi3_fused + 1,
         .pairs = 1,
         .may_bias = BIASES,
         .names = glm4_names },
@@ -364,7 +365,7 @@ static const struct family families[] = {
         .gguf = "chatglm",
         .bit = FAMILY_GLM,
         .more = BIASES,
-        .fused = glm_fused,
+        .fused = phi3_fused + 1,
         .pairs = 1,
         .may_bias = BIASES },
     { .type = "exaone4",
@@ -375,6 +376,24 @@ static const struct family families[] = {
         .less = PRE_NORMS,
         .windows = WINDOW_EVERY,
         .every = 4 },
+    { .type = "qwen3_next",
+        .class = "Qwen3NextForCausalLM",
+        .gguf = "qwen3next",
+        .bit = FAMILY_QWEN3_NEXT,
+        .more = QK_NORMS | DELTA | MIXTURE | W_BIT(W_SHARED_GATE),
+        .fused = next_fused,
+        .by_head = 1,
+        .minus_one = 1,
+        .gated = 1,
+        .names = post_names },
+    { .type = "qwen3_5_moe_text",
+        .class = "Qwen3_5MoeForCausalLM",
+        .gguf = "qwen35moe",
+        .bit = FAMILY_QWEN3_5_MOE,
+        .more = QK_NORMS | DELTA | MIXTURE | W_BIT(W_SHARED_GATE),
+        .minus_one = 1,
+        .gated = 1,
+        .names = post_names },
 };
 enum { NFAMILY = sizeof families / sizeof *families };
 
@@ -546,7 +565,7 @@ family_of(const struct config *c)
 const char *
 family_names(int gguf)
 {
-    static char text[2][440];
+    static char text[2][500];
     char *s = text[gguf != 0];
     size_t n = 0;
 
@@ -684,12 +703,12 @@ family_norm_add(const struct config *c, int t)
 }
 
 struct stored_rows
-block_stored(const struct config *c, int t)
+block_stored(const struct config *c, int t, int gguf)
 {
     const struct family *f = family_of(c);
 
     for (const struct stored_rows *s = f->fused; s != NULL && s->n > 0; s++)
-        if (t >= s->first && t < s->first + s->n)
+        if (t >= s->first && t < s->first + s->n && (!gguf || s->gguf != NULL))
             return *s;
     return (struct stored_rows){ block_tensor_name(c, t), names_of(f, t).gguf,
         t, 1 };
@@ -698,9 +717,11 @@ block_stored(const struct config *c, int t)
 size_t
 block_stored_row(const struct config *c, int t, size_t before, size_t r)
 {
-    const struct stored_rows s = block_stored(c, t);
+    const struct stored_rows s = block_stored(c, t, 0);
     const size_t head = r / c->D, part = (size_t)(t - s.first);
 
+    if (block_is_delta(t) && s.n > 1)
+        return delta_fused_row(c, t, r);
     return family_of(c)->by_head && s.n > 1
         ? (head * (size_t)s.n + part) * c->D + r % c->D
         : before + r;

@@ -45,6 +45,8 @@
 #define FAMILY_GLM4 FAMILY_BIT(31)
 #define FAMILY_GLM FAMILY_BIT(32)
 #define FAMILY_EXAONE4 FAMILY_BIT(33)
+#define FAMILY_QWEN3_NEXT FAMILY_BIT(34)
+#define FAMILY_QWEN3_5_MOE FAMILY_BIT(35)
 
 /* Which blocks attend only to the last sliding_window tokens: those that
  * layer_types calls sliding_attention or, without that key, as below. */
@@ -81,7 +83,7 @@ struct tensor_name {
  * rows. */
 struct stored_rows {
     const char *name; /* after family_blocks and "N." */
-    const char *gguf; /* after "blk.N." */
+    const char *gguf; /* after "blk.N."; NULL: a GGUF has the tensors apart */
     int first, n;
 };
 
@@ -111,7 +113,7 @@ struct family {
                                       * there are none */
     int by_head; /* in Hugging Face's files fused tensors have the rows of the
                   * first head (of Q, then of K, then of V) before those of the
-                  * second */
+                  * second; for the gated delta rule see delta_fused_row */
     int turned;  /* Hugging Face's files have matrices of blocks as [in,out] */
     int learned; /* in place of RoPE each position has a vector, which is added
                   * to the embedding; there are config.max_pos of them */
@@ -169,8 +171,9 @@ const char *family_outer_name(const struct config *c, enum outer_tensor k,
     int gguf);
 int family_has_outer(const struct config *c, enum outer_tensor k);
 
-/* The stored tensor that holds tensor t of a block. */
-struct stored_rows block_stored(const struct config *c, int t);
+/* The stored tensor that holds tensor t of a block in a GGUF (gguf 1) or in a
+ * Hugging Face directory (0). */
+struct stored_rows block_stored(const struct config *c, int t, int gguf);
 /* The row of the stored tensor, in a Hugging Face directory, that is row r of
  * tensor t; `before`: rows of those tensors that it holds before t. */
 size_t block_stored_row(const struct config *c, int t, size_t before, size_t r);

@@ -81,7 +81,7 @@ low_embed(const struct weight *embed, size_t id, float *y)
 static size_t
 first_of(const struct model *m, size_t k)
 {
-    return (size_t)block_stored(&m->c, (int)k).first;
+    return (size_t)block_stored(&m->c, (int)k, 0).first;
 }
 
 static int

@@ -33,7 +33,7 @@ adapter_module(const struct config *c, size_t k, size_t *n)
     if (name == NULL || block_is_vector((int)k) ||
         block_is_of_experts((int)k) || block_is_delta((int)k))
         return NULL;
-    name = block_stored(c, (int)k).name;
+    name = block_stored(c, (int)k, 0).name;
     dot = strchr(name, '.');
     end = strrchr(name, '.');
     name = dot != end ? dot + 1 : name;
@@ -45,7 +45,7 @@ adapter_module(const struct config *c, size_t k, size_t *n)
 static void
 module_path(const struct config *c, size_t i, size_t k, char name[NAME_MOST])
 {
-    const char *t = block_stored(c, (int)k).name;
+    const char *t = block_stored(c, (int)k, 0).name;
 
     snprintf(name, NAME_MOST, "%s%zu.%.*s", family_blocks(c), i,
         (int)(strrchr(t, '.') - t), t);
@@ -284,7 +284,7 @@ static void
 stored_rows_of(const struct model *m, size_t i, size_t k, size_t *before,
     size_t *all)
 {
-    const struct stored_rows s = block_stored(&m->c, (int)k);
+    const struct stored_rows s = block_stored(&m->c, (int)k, 0);
 
     *before = *all = 0;
     for (size_t j = (size_t)s.first; j < (size_t)(s.first + s.n); j++) {
@@ -575,7 +575,7 @@ target_list(const struct adapter_opt *o, const struct model *m)
     for (size_t k = 0; k < W_N; k++) {
         const char *name = adapter_module(&m->c, k, &n);
 
-        if (name != NULL && block_stored(&m->c, (int)k).first == (int)k &&
+        if (name != NULL && block_stored(&m->c, (int)k, 0).first == (int)k &&
             adapter_targets(&m->c, k, o->targets))
             json_array_append_new(list, json_stringn(name, n));
     }
@@ -638,7 +638,7 @@ static float *
 stacked(const struct adapter *a, const struct model *m, size_t i, size_t k,
     int magnitudes)
 {
-    const size_t n = (size_t)block_stored(&m->c, (int)k).n;
+    const size_t n = (size_t)block_stored(&m->c, (int)k, 0).n;
     const struct low_rank *l = &a->low[i * W_N + k];
     const size_t cols = magnitudes ? 1 : l->rank;
     size_t before, all;
@@ -673,7 +673,7 @@ save_tensors(const struct adapter *a, const struct model *m, const char *file,
         const size_t block = i / W_N, k = i % W_N;
         char module[NAME_MOST];
 
-        if (l->rank == 0 || block_stored(&m->c, (int)k).first != (int)k)
+        if (l->rank == 0 || block_stored(&m->c, (int)k, 0).first != (int)k)
             continue;
         module_path(&m->c, block, k, module);
         stored_rows_of(m, block, k, &before, &all);

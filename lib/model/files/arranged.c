@@ -16,24 +16,40 @@ int
 arranged_is(const struct config *c, int t)
 {
     return arranged_turned(c, t) ||
-        (block_stored(c, t).n > 1 &&
+        (block_stored(c, t, 0).n > 1 &&
             (family_of(c)->by_head || block_is_vector(t)));
+}
+
+/* arranged_take of a tensor whose numbers become fp32 first. */
+static void *
+take_wide(const struct config *c, int t, const struct block_shape *shape,
+    size_t before, const struct weight *from, struct weight *w)
+{
+    float *x = xreallocarray(NULL, from->rows * from->cols, sizeof *x);
+    const struct weight wide = { .data = (const unsigned char *)x,
+        .dtype = DT_F32,
+        .rows = from->rows,
+        .cols = from->cols,
+        .stride = from->cols * sizeof *x };
+    void *copy;
+
+    weight_rows(from, 0, from->rows, x);
+    copy = arranged_take(c, t, shape, before, &wide, w);
+    free(x);
+    return copy;
 }
 
 void *
 arranged_take(const struct config *c, int t, const struct block_shape *shape,
-    size_t before, const struct weight *from, struct weight *w, struct err *e)
+    size_t before, const struct weight *from, struct weight *w)
 {
     const int turned = arranged_turned(c, t);
     size_t rows, cols, one;
     unsigned char *copy, *to;
 
     if (from->dtype != DT_F32 && from->dtype != DT_F16 &&
-        from->dtype != DT_BF16) {
-        err_set(e, EX_INPUT, "%s is not supported for a %s",
-            dtype_name(from->dtype), c->arch);
-        return NULL;
-    }
+        from->dtype != DT_BF16)
+        return take_wide(c, t, shape, before, from, w);
     block_stored_dims(c, t, shape, &rows, &cols);
     (void)dtype_bytes(from->dtype, 1, &one);
     to = copy = xreallocarray(NULL, rows * cols, one);
@@ -72,7 +88,7 @@ void
 arranged_fill(const struct config *c, int t, const struct block_shape *whole,
     const struct weight *w, float *x)
 {
-    const int n = block_stored(c, t).n, vector = block_is_vector(t);
+    const int n = block_stored(c, t, 0).n, vector = block_is_vector(t);
     const int turned = arranged_turned(c, t);
     size_t rows, cols, all = 0, before = 0;
     float *row = NULL;

@@ -12,11 +12,11 @@ int arranged_is(const struct config *c, int t);
 int arranged_turned(const struct config *c, int t);
 /* Copy tensor t of a block of this shape out of the stored tensor `from`, in
  * which the tensors before t have `before` rows; *w becomes the copy.  Returns
- * its memory, which the caller frees.  NULL and *e: the numbers are not fp32,
- * fp16 or bf16. */
+ * its memory, which the caller frees.  Numbers of other types than fp32, fp16
+ * and bf16 become fp32. */
 void *arranged_take(const struct config *c, int t,
     const struct block_shape *shape, size_t before, const struct weight *from,
-    struct weight *w, struct err *e);
+    struct weight *w);
 /* Fill x, which holds zeros, with the stored tensor that begins with tensor t
  * of a whole block; w: t and the tensors after it, which may have fewer rows
  * and columns. */

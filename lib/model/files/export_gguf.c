@@ -152,7 +152,7 @@ put_xielu(struct gguf_out *o, const struct model *m)
     for (int t = W_XIELU_P; t <= W_XIELU_EPS; t++) {
         if (block_tensor_name(&m->c, t) == NULL)
             continue;
-        gguf_out_array(o, block_stored(&m->c, t).gguf, GGUF_F32, m->c.L);
+        gguf_out_array(o, block_stored(&m->c, t, 1).gguf, GGUF_F32, m->c.L);
         for (size_t i = 0; i < m->c.L; i++) {
             const struct weight *w = &m->block[i].w[t];
             uint32_t bits;

@@ -102,7 +102,7 @@ take_block_matrix(struct importance *p, const struct model *m, int t,
 
     block_dims(&m->c, t, NULL, &rows, &cols);
     snprintf(name, sizeof name, "blk.%zu.%s.in_sum2", block,
-        block_stored(&m->c, t).gguf);
+        block_stored(&m->c, t, 1).gguf);
     sums = gguf_tensor(g, name);
     if (sums == NULL)
         return err_set(e, EX_INPUT,

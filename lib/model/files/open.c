@@ -68,13 +68,6 @@ take_compressed(struct model *m, struct model_source *s, const char *name,
     return 1;
 }
 
-static void
-keep_made(struct model_source *s, void *made)
-{
-    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
-    s->made[s->nmade++] = made;
-}
-
 /* Find the scales of w, the tensor `name` in F8_E4M3. */
 static int
 take_scales(struct model_source *s, const char *name, struct weight *w,
@@ -97,7 +90,7 @@ take_scales(struct model_source *s, const char *name, struct weight *w,
             name, name, name);
     if ((made = f8_make(w, t, s->f8, e)) == NULL)
         return -1;
-    keep_made(s, made);
+    source_keep(s, made);
     w->scales = made;
     return 0;
 }
@@ -183,15 +176,11 @@ block_name(const struct model *m, const struct model_source *s, size_t i,
  * that has it. */
 static int
 take_arranged(struct model *m, struct model_source *s, int t,
-    const struct block_shape *shape, size_t before, const char *name,
-    struct weight *w, struct err *e)
+    const struct block_shape *shape, size_t before, struct weight *w)
 {
     const struct weight from = *w;
-    void *made = arranged_take(&m->c, t, shape, before, &from, w, e);
 
-    if (made == NULL)
-        return err_prefix(e, "%s: tensor %s", m->path, name);
-    keep_made(s, made);
+    source_keep(s, arranged_take(&m->c, t, shape, before, &from, w));
     model_forget(m, &from);
     return 0;
 }
@@ -232,7 +221,7 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
             "%s",
             m->path, name, m->c.arch);
     if (r == 0 && arranged_is(&m->c, t))
-        return take_arranged(m, s, t, shape, before, name, w, e);
+        return take_arranged(m, s, t, shape, before, w);
     if (r < 0 || from.n == 1)
         return r;
     block_dims(&m->c, t, shape, &w->rows, &cols);
@@ -240,6 +229,44 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
     w->scale_row = before;
     w->mask = w->mask != NULL ? w->mask + before * w->mask_stride : NULL;
     return r;
+}
+
+/* Find matrix t of the experts of block i in a tensor [E,rows,cols] of all, in
+ * which an expert has the rows of up after those of gate.  Set part[.] to each
+ * expert's, and w to the first one.  Returns 0 if there is no such tensor. */
+static int
+point_stacked(struct model *m, struct model_source *s, size_t i, int t,
+    const struct block_shape *shape, const unsigned char **part,
+    struct weight *w, struct err *e)
+{
+    const size_t E = shape->experts;
+    const size_t ways = t == W_EXPERT_DOWN ? 1 : 2, up = t == W_EXPERT_UP;
+    const struct st_tensor *from;
+    char name[120];
+    size_t rows, cols, file;
+    const int n = block_name(m, s, i, name, sizeof name);
+
+    snprintf(name + n, sizeof name - (size_t)n, "%s", joined_name(t));
+    if ((from = source_tensor(s, name, &file)) == NULL)
+        return 0;
+    block_dims(&m->c, t, shape, &rows, &cols);
+    rows /= E;
+    if (from->ndim != 3 || from->shape[0] != E ||
+        from->shape[1] != ways * rows || from->shape[2] != cols)
+        return err_set(e, EX_INPUT,
+            "%s/%s: tensor %s has %zu elements in %d dimensions, but "
+            "config.json means [%zu,%zu,%zu]",
+            m->path, s->file[file], name, from->n, from->ndim, E, ways * rows,
+            cols);
+    if (from->dtype == DT_F8_E4M3 ||
+        weight_set(w, from->data, from->dtype, rows, cols) < 0)
+        return err_set(e, EX_INPUT,
+            "%s/%s: tensor %s: dtype %s is not supported for all experts in "
+            "one tensor",
+            m->path, s->file[file], name, dtype_name(from->dtype));
+    for (size_t k = 0; k < E; k++)
+        part[k] = w->data + (k * ways + up) * rows * w->stride;
+    return 1;
 }
 
 /* Find the matrix t of each expert of block i. */
@@ -254,12 +281,14 @@ point_experts(struct model *m, struct model_source *s, size_t i, int t,
     size_t rows, cols;
     int r;
 
-    keep_made(s, scales);
+    source_keep(s, scales);
 
     s->part = xgrow_pow2(s->part, s->nparts, sizeof *s->part);
     s->part[s->nparts++] = part;
     block_dims(&m->c, t, shape, &rows, &cols);
-    for (size_t k = 0; k < E; k++) {
+    if ((r = point_stacked(m, s, i, t, shape, part, w, e)) < 0)
+        return -1;
+    for (size_t k = 0; r == 0 && k < E; k++) {
         const enum dtype was = w->dtype;
 
         r = block_name(m, s, i, name, sizeof name);
@@ -286,7 +315,7 @@ point_experts(struct model *m, struct model_source *s, size_t i, int t,
                 "%s: tensor %s: the blocks of its scales are not those of the "
                 "experts before",
                 m->path, name);
-        keep_made(s, all);
+        source_keep(s, all);
         w->scales = all;
     }
     w->data = part[0];
@@ -343,7 +372,7 @@ make_joined(struct model *m, struct model_source *s, size_t i, int t,
         return file == SIZE_MAX
             ? err_prefix(e, "%s", m->path)
             : err_prefix(e, "%s/%s", m->path, s->file[file]);
-    keep_made(s, made);
+    source_keep(s, made);
     return 0;
 }
 
@@ -448,17 +477,18 @@ is_idle_tensor(const struct model *m, const char *name)
 static int
 check_used(struct model *m, struct model_source *s, struct err *e)
 {
-    size_t images = 0;
+    size_t images = 0, next = 0;
 
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; k < s->st[i].nt; k++) {
             const char *name = s->st[i].t[k].name;
 
-            if (!s->used[i][k] && is_for_images(s, name))
-                images++;
-            else if (s->used[i][k] || is_of_next(m, name) ||
-                is_idle_tensor(m, name))
+            if (s->used[i][k] || is_idle_tensor(m, name))
                 continue;
+            else if (is_for_images(s, name))
+                images++;
+            else if (is_of_next(m, name))
+                next++;
             else
                 return err_set(e, EX_INPUT,
                     "%s/%s: tensor %.80s is no part of "
@@ -468,6 +498,9 @@ check_used(struct model *m, struct model_source *s, struct err *e)
     if (images > 0)
         note("%s: %zu tensors for images are left out: the model reads text",
             m->path, images);
+    if (next > 0)
+        note("%s: %zu tensors that predict further tokens are left out",
+            m->path, next);
     return 0;
 }
 

@@ -28,6 +28,9 @@ struct model_source {
     unsigned char *gguf_used; /* [gguf.g.nt] 1: the model uses the tensor */
 };
 
+/* Free `made` when the model is closed. */
+void source_keep(struct model_source *s, void *made);
+
 /* Make w the rows x cols numbers of type t at p.  -1: weights cannot have type
  * t, or a row is not a whole number of t's blocks. */
 int weight_set(struct weight *w, const void *p, enum dtype t, size_t rows,

@@ -11,6 +11,7 @@
 #include "model/config/gguf_rope.h"
 #include "model/config/mla_config.h"
 #include "model/config/short_config.h"
+#include "model/files/arranged.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -124,7 +125,7 @@ has_biases(const struct config *c, const struct gguf *g)
 {
     char name[80];
 
-    snprintf(name, sizeof name, "blk.0.%s", block_stored(c, W_BQ).gguf);
+    snprintf(name, sizeof name, "blk.0.%s", block_stored(c, W_BQ, 1).gguf);
     return gguf_tensor(g, name) != NULL;
 }
 
@@ -184,8 +185,7 @@ made(struct model_source *s, size_t n)
 {
     float *x = xreallocarray(NULL, n, sizeof *x);
 
-    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
-    s->made[s->nmade++] = x;
+    source_keep(s, x);
     return x;
 }
 
@@ -304,7 +304,7 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
     for (int t = 0; t < W_N; t += from.n) {
         const int at = snprintf(name, sizeof name, "blk.%zu.", i);
 
-        from = block_stored(c, t);
+        from = block_stored(c, t, 1);
         all = 0;
         for (int k = t; k < t + from.n; k++, all += rows[k - 1])
             block_stored_dims(c, k, &shape, &rows[k], &cols);
@@ -331,7 +331,10 @@ take_block(struct model *m, struct model_source *s, size_t i, struct err *e)
             weight_flatten(&whole);
         if (t == W_DELTA_LOG && take_log(s, &whole, name, e) < 0)
             return -1;
-        split_stored(t, from.n, rows, &whole, b->w);
+        if (from.n == 1 || !block_is_delta(t))
+            split_stored(t, from.n, rows, &whole, b->w);
+        for (int k = t; from.n > 1 && block_is_delta(t) && k < t + from.n; k++)
+            source_keep(s, arranged_take(c, k, &shape, 0, &whole, &b->w[k]));
     }
     if (family_of(c)->permuted) {
         b->w[W_Q].perm = c->H;

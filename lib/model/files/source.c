@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+void
+source_keep(struct model_source *s, void *made)
+{
+    s->made = xgrow_pow2(s->made, s->nmade, sizeof *s->made);
+    s->made[s->nmade++] = made;
+}
+
 static int
 add_weight_file(struct model *m, struct model_source *s, const char *file,
     struct err *e)

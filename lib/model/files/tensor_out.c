@@ -28,8 +28,8 @@ stored_count(const struct config *c, const struct block_shape *b, int t,
 {
     size_t rows, cols;
 
-    if (block_tensor_name(c, t) == NULL || block_stored(c, t).first != t ||
-        (gguf && block_is_xielu(t)))
+    if (block_tensor_name(c, t) == NULL ||
+        block_stored(c, t, gguf).first != t || (gguf && block_is_xielu(t)))
         return 0;
     block_dims(c, t, b, &rows, &cols);
     if (joined_is(c, t) && !gguf)
@@ -104,11 +104,11 @@ part_less(const struct tensor_out *p, float add)
 /* Set the members of *p that are the same in a GGUF and a Hugging Face folder,
  * for the stored tensor of a block at the place `at`. */
 static void
-block_tensor(const struct model *m, const struct tensor_place *at,
+block_tensor(const struct model *m, const struct tensor_place *at, int gguf,
     struct tensor_out *p)
 {
     const struct block_shape whole = config_whole_block(&m->c, at->block);
-    const struct stored_rows s = block_stored(&m->c, at->t);
+    const struct stored_rows s = block_stored(&m->c, at->t, gguf);
     const struct block *b = &m->block[at->block];
     size_t rows, cols;
 
@@ -161,9 +161,7 @@ one_expert(const struct model *m, size_t expert, struct tensor_out *p)
 static void
 delta_tensor(const struct model *m, int t, int gguf, struct tensor_out *p)
 {
-    const struct delta_shape *s = &m->c.delta;
-
-    if (s->values > s->keys && s->tiled != gguf)
+    if (m->c.delta.tiled != (gguf && delta_is_tiled(&m->c)))
         p->order = &m->c;
     p->minus_exp = gguf && t == W_DELTA_LOG;
     if (t != W_CONV)
@@ -205,7 +203,7 @@ model_tensor(const struct model *m, size_t i, struct tensor_out *p)
         const int n = snprintf(p->name, sizeof p->name, "%s%zu.",
             family_blocks(&m->c), at.block);
 
-        block_tensor(m, &at, p);
+        block_tensor(m, &at, 0, p);
         p->arranged = arranged_is(&m->c, at.t);
         p->two_of_four &= !p->arranged;
         if (arranged_turned(&m->c, at.t)) {
@@ -257,7 +255,8 @@ model_tensor_gguf(const struct model *m, size_t i, struct tensor_out *p)
         const struct block_shape b = block_shape(&m->block[at.block]);
         const int n = snprintf(p->name, sizeof p->name, "blk.%zu.", at.block);
 
-        block_tensor(m, &at, p);
+        block_tensor(m, &at, 1, p);
+        p->arranged = p->parts > 1 && block_is_delta(at.t);
         experts_name_gguf(&m->c, &b, at.t, p->name + n,
             sizeof p->name - (size_t)n);
         p->perm = !permuted ? 0
