@@ -7,6 +7,7 @@
 
 #define MR 4
 #define NV 3
+#define DOUBLE_MR MR
 #define AHEAD 3
 #define DOT_ROWS 3   /* rows of x at a time in dots */
 #define DOT_GROUPS 2 /* vectors of rows of w at a time in dots */

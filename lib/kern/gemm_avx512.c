@@ -7,6 +7,7 @@
 
 #define MR 8
 #define NV 3
+#define DOUBLE_MR MR
 #define AHEAD 2
 #define DOT_ROWS 4   /* rows of x at a time in dots */
 #define DOT_GROUPS 2 /* vectors of rows of w at a time in dots */

@@ -1,35 +1,35 @@
 /*
  * gemm_double of kern.h over the vector operations and panels of gemm_vec.h,
- * which includes this file.  A tile is MR rows by NV vectors of VW / 2 doubles.
- * Both factors are widened into panels.  k is cut into blocks of DEEP; each is
- * summed in order of l and then added to c.
+ * which includes this file.  A tile is DOUBLE_MR rows by NV vectors of VW / 2
+ * doubles.  Both factors are widened into panels.  k is cut into blocks of
+ * DEEP; each is summed in order of l and then added to c.
  */
 enum { DV = VW / 2, DR = NV * DV };
-_Static_assert(DC % MR == 0, "whole groups of rows");
+_Static_assert(DC % DOUBLE_MR == 0, "whole groups of rows");
 
-/* c += a panel of a times a panel of b, for the first MR of m rows, or all m if
- * m < MR, and n <= DR columns. */
+/* c += a panel of a times a panel of b, for the first DOUBLE_MR of m rows, or
+ * all m if m < DOUBLE_MR, and n <= DR columns. */
 static inline void
 double_tile(size_t kc, const double *restrict a, const double *restrict b,
     double *restrict c, size_t ldc, size_t m, size_t n)
 {
-    double part[MR * DR];
-    vd s[MR][NV];
+    double part[DOUBLE_MR * DR];
+    vd s[DOUBLE_MR][NV];
 
     UNROLL
-    for (int i = 0; i < MR; i++) {
+    for (int i = 0; i < DOUBLE_MR; i++) {
         UNROLL
         for (int v = 0; v < NV; v++)
             s[i][v] = d_zero();
     }
-    for (size_t l = 0; l < kc; l++, a += MR, b += DR) {
+    for (size_t l = 0; l < kc; l++, a += DOUBLE_MR, b += DR) {
         vd y[NV];
 
         UNROLL
         for (int v = 0; v < NV; v++)
             y[v] = d_load(b + v * DV);
         UNROLL
-        for (int i = 0; i < MR; i++) {
+        for (int i = 0; i < DOUBLE_MR; i++) {
             const vd x = d_set1(a[i]);
 
             UNROLL
@@ -37,9 +37,9 @@ double_tile(size_t kc, const double *restrict a, const double *restrict b,
                 s[i][v] = d_fma(x, y[v], s[i][v]);
         }
     }
-    if (m >= MR && n == DR) {
+    if (m >= DOUBLE_MR && n == DR) {
         UNROLL
-        for (int i = 0; i < MR; i++, c += ldc) {
+        for (int i = 0; i < DOUBLE_MR; i++, c += ldc) {
             UNROLL
             for (int v = 0; v < NV; v++)
                 d_store(c + v * DV, d_add(d_load(c + v * DV), s[i][v]));
@@ -47,12 +47,12 @@ double_tile(size_t kc, const double *restrict a, const double *restrict b,
         return;
     }
     UNROLL
-    for (int i = 0; i < MR; i++) {
+    for (int i = 0; i < DOUBLE_MR; i++) {
         UNROLL
         for (int v = 0; v < NV; v++)
             d_store(part + i * DR + v * DV, s[i][v]);
     }
-    for (size_t i = 0; i < m && i < MR; i++)
+    for (size_t i = 0; i < m && i < DOUBLE_MR; i++)
         for (size_t j = 0; j < n; j++)
             c[i * ldc + j] += part[i * DR + j];
 }
@@ -92,14 +92,15 @@ gemm_double(size_t m, size_t n, size_t k, struct factor a, struct factor b,
         for (size_t i0 = 0; i0 < m; i0 += DC) {
             const size_t rows = m - i0 < DC ? m - i0 : DC;
 
-            for (size_t i = 0; i < rows; i += MR)
-                double_pack(panel.wide_a + i * kc, MR,
-                    rows - i < MR ? rows - i : MR, kc, &a, i0 + i, l);
+            for (size_t i = 0; i < rows; i += DOUBLE_MR)
+                double_pack(panel.wide_a + i * kc, DOUBLE_MR,
+                    rows - i < DOUBLE_MR ? rows - i : DOUBLE_MR, kc, &a, i0 + i,
+                    l);
             for (size_t j = 0; j < n; j += DR) {
                 const size_t cols = n - j < DR ? n - j : DR;
 
                 double_pack(panel.wide_b, DR, cols, kc, &b, j, l);
-                for (size_t i = 0; i < rows; i += MR)
+                for (size_t i = 0; i < rows; i += DOUBLE_MR)
                     double_tile(kc, panel.wide_a + i * kc, panel.wide_b,
                         c + (i0 + i) * ldc + j, ldc, rows - i, cols);
             }

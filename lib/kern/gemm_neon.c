@@ -6,8 +6,35 @@
 #if defined(__aarch64__)
 #include "kern/neon_vec.h"
 
-#define MR 4
+/* A tile of gemm: 24 registers of sums, 3 of b and 2 of a. */
+#define TW 4
+#define tf float32x4_t
+#define t_set1(a) vdupq_n_f32(a)
+#define t_load(p) vld1q_f32(p)
+#define t_store(p, a) vst1q_f32(p, a)
+#define t_add(a, b) vaddq_f32(a, b)
+#define t_fma(a, b, c) vfmaq_f32(c, a, b)
+static inline float32x4_t
+t_load_part(const float *p, size_t k)
+{
+    float t[4] = { 0 };
+
+    memcpy(t, p, k * sizeof *t);
+    return vld1q_f32(t);
+}
+static inline void
+t_store_part(float *p, size_t k, float32x4_t a)
+{
+    float t[4];
+
+    vst1q_f32(t, a);
+    memcpy(p, t, k * sizeof *t);
+}
+
+#define MR 8
 #define NV 3
+#define STEPS 2
+#define DOUBLE_MR 4
 #define AHEAD 3
 #define DOT_ROWS 3   /* rows of x at a time in dots */
 #define DOT_GROUPS 2 /* vectors of rows of w at a time in dots */

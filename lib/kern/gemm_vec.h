@@ -1,7 +1,7 @@
 /*
  * Matrix products over the vector operations that the including file defines
- * for its instruction set: VW floats a vector.  Registers hold a tile: MR * NV
- * sums (MR rows by NV vectors of columns), NV vectors of b, and a number of a,
+ * for its instruction set.  Registers hold a tile: MR * NV sums (MR rows by NV
+ * vectors of TW columns, see panel_vec.h), NV vectors of b, and a number of a,
  * broadcast.
  *
  * A product is cut along k at multiples of GEMM_DEEP, and between these into
@@ -20,9 +20,10 @@
  * attention's, read both factors in place if their steps allow it.  Products
  * with few columns read the rows of a in place.
  *
- * The including file defines MR, NV, PAGED_NV (paged_vec.h), DOT_ROWS and
- * DOT_GROUPS (dots_vec.h), GEMM, and AHEAD, __builtin_prefetch's locality: 3 if
- * the first-level cache has room beside a panel of b, else 2.
+ * The including file defines MR, NV, DOUBLE_MR (gemm_double_vec.h), PAGED_NV
+ * (paged_vec.h), DOT_ROWS and DOT_GROUPS (dots_vec.h), GEMM, and AHEAD,
+ * __builtin_prefetch's locality: 3 if the first-level cache has room beside a
+ * panel of b, else 2.  It may define STEPS, positions along k in an iteration.
  */
 #include "kern/gemm_ways_vec.h"
 #include "kern/panel_vec.h"
@@ -31,7 +32,7 @@
 #include <string.h>
 
 enum {
-    NR = NV * VW,
+    NR = NV * TW,
     LINE = 16,             /* floats in a line of the caches */
     SOME = 16,             /* steps along k between prefetches */
     KC = 288,              /* length of a block of k, at most */
@@ -52,7 +53,7 @@ struct panels {
     };
     union {
         _Alignas(64) float b[NR * KC];
-        _Alignas(64) double wide_b[NR / 2 * DEEP];
+        _Alignas(64) double wide_b[NV * VW / 2 * DEEP];
     };
 };
 static _Thread_local struct panels panel;
@@ -111,6 +112,38 @@ fetch_ahead(struct lines_ahead *f, size_t n)
     }
 }
 
+#ifdef STEPS
+/* Compilers do not move loads across this.  Of tiles that fill the registers
+ * gcc 12 would else load numbers early, and store sums meanwhile. */
+#define KEEP_LOADS __asm__ __volatile__("" : : : "memory")
+
+/* Add to s the products of STEPS positions along k, for neighbours in a. */
+static inline __attribute__((always_inline)) void
+tile_steps(tf s[MR][NV], const float *a, size_t al, const float *b, size_t ldb,
+    int nv)
+{
+    UNROLL
+    for (int t = 0; t < STEPS; t++, a += al, b += ldb) {
+        tf y[NV];
+
+        UNROLL
+        for (int v = 0; v < nv; v++)
+            y[v] = t_load(b + v * TW);
+        UNROLL
+        for (int i = 0; i < MR; i++) {
+            const tf x = t_set1(v_number(a, i, 1));
+
+            UNROLL
+            for (int v = 0; v < nv; v++)
+                s[i][v] = t_fma(x, y[v], s[i][v]);
+        }
+        KEEP_LOADS;
+    }
+}
+#else
+#define KEEP_LOADS ((void)0)
+#endif
+
 /* c = or += a b, for the first MR of m rows, or all m if m < MR, and nv vectors
  * of columns.  Element l of row i of a is at i * ai + l * al.  Inlined with
  * constant nv, and constant ai or al. */
@@ -121,34 +154,45 @@ tile(const struct strip *t, struct lines_ahead *ahead, const float *restrict a,
     const float *restrict b = t->b;
     const size_t ldb = t->ldb, last = t->last, ldc = t->ldc;
     const int add = t->add;
-    vf s[MR][NV];
+    tf s[MR][NV];
 
     UNROLL
     for (int i = 0; i < MR; i++) {
         UNROLL
         for (int v = 0; v < nv; v++) {
-            s[i][v] = v_set1(0.0f);
-            if (v % (64 / (VW * 4)) == 0)
-                __builtin_prefetch(c + (size_t)i * ldc + v * VW, 1);
+            s[i][v] = t_set1(0.0f);
+            if (v % (64 / (TW * 4)) == 0)
+                __builtin_prefetch(c + (size_t)i * ldc + v * TW, 1);
         }
     }
     for (size_t l = 0; l < t->kc;) {
         const size_t end = t->kc - l < SOME ? t->kc : l + SOME;
 
         fetch_ahead(ahead, ahead->each);
+#ifdef STEPS
+        for (size_t n = __builtin_constant_p(ai) ? (end - l) / STEPS : 0; n > 0;
+             n--) {
+            tile_steps(s, a, al, b, ldb, nv);
+            l += STEPS;
+            a += STEPS * al;
+            b += STEPS * ldb;
+        }
+#endif
         for (; l < end; l++, a += al, b += ldb) {
-            vf y[NV];
+            tf y[NV];
 
             UNROLL
             for (int v = 0; v < nv; v++)
-                y[v] = v_load(b + v * VW);
+                y[v] = t_load(b + v * TW);
             UNROLL
             for (int i = 0; i < MR; i++) {
-                const vf x = v_set1(v_number(a, i, ai));
+                const tf x = t_set1(v_number(a, i, ai));
 
                 UNROLL
                 for (int v = 0; v < nv; v++)
-                    s[i][v] = v_fma(x, y[v], s[i][v]);
+                    s[i][v] = t_fma(x, y[v], s[i][v]);
+                if (i % 2)
+                    KEEP_LOADS;
             }
         }
     }
@@ -160,14 +204,14 @@ tile(const struct strip *t, struct lines_ahead *ahead, const float *restrict a,
             return;
         UNROLL
         for (int v = 0; v < nv - 1; v++)
-            v_store(to + v * VW,
-                add ? v_add(v_load(to + v * VW), s[i][v]) : s[i][v]);
-        to += (nv - 1) * VW;
-        if (last == VW)
-            v_store(to, add ? v_add(v_load(to), s[i][nv - 1]) : s[i][nv - 1]);
+            t_store(to + v * TW,
+                add ? t_add(t_load(to + v * TW), s[i][v]) : s[i][v]);
+        to += (nv - 1) * TW;
+        if (last == TW)
+            t_store(to, add ? t_add(t_load(to), s[i][nv - 1]) : s[i][nv - 1]);
         else
-            v_store_part(to, last,
-                add ? v_add(v_load_part(to, last, 0.0f), s[i][nv - 1])
+            t_store_part(to, last,
+                add ? t_add(t_load_part(to, last), s[i][nv - 1])
                     : s[i][nv - 1]);
     }
 }
@@ -240,24 +284,24 @@ block(size_t m, size_t n, size_t kc, const struct operand *a,
      * whole vectors of columns.  Copying rows of a does not pay for few
      * columns. */
     const int a_here = m % MR == 0 && (small || (a->l_step == 1 && n <= FEW));
-    const int b_here = small && b->i_step == 1 && n % VW == 0;
+    const int b_here = small && b->i_step == 1 && n % TW == 0;
     const int how = !a_here ? 0 : a->i_step == 1 ? 1 : 2;
     const size_t step = a->i_step == 1 ? a->l_step : a->i_step;
     size_t nv;
 
     if (!a_here)
         pack_rows(panel.a, m, kc, a);
-    for (size_t j = 0; j < n; j += nv * VW) {
+    for (size_t j = 0; j < n; j += nv * TW) {
         struct operand y = operand_from(b, j, 0);
         size_t cols;
         struct strip t;
 
-        nv = strip_vectors((n - j + VW - 1) / VW);
-        cols = n - j < nv * VW ? n - j : nv * VW;
+        nv = strip_vectors((n - j + TW - 1) / TW);
+        cols = n - j < nv * TW ? n - j : nv * TW;
         if (!b_here)
-            pack(panel.b, nv * VW, cols, kc, &y);
+            pack(panel.b, nv * TW, cols, kc, &y);
         t = (struct strip){ kc, m, b_here ? y.p : panel.b,
-            b_here ? b->l_step : nv * VW, cols - (nv - 1) * VW, ldc, add,
+            b_here ? b->l_step : nv * TW, cols - (nv - 1) * TW, ldc, add,
             { .each = 0 } };
         y.p += cols * b->i_step;
         if (!small)

@@ -1,6 +1,6 @@
 /* Integers of NEON for int_vec.h, with SDOT if the including file is compiled
  * for it: sums are exact, so both give the same bits. */
-#include "kern/int.h"
+#include "kern/int_form.h"
 
 #include "kern/neon_vec.h"
 #include "kern/unroll.h"
@@ -30,35 +30,13 @@ i_store(void *p, vi a)
     memcpy(p, &a, sizeof a);
 }
 #define i_and(a, b) I2(vandq_s32, a, b)
-#define i_or(a, b) I2(vorrq_s32, a, b)
 #define i_max32(a, b) I2(vmaxq_s32, a, b)
 #define i_add32(a, b) I2(vaddq_s32, a, b)
-/* Shift lanes of 16 bits to the left; right if n < 0. */
-static inline int32x4_t
-q_shift16(int32x4_t a, int n)
-{
-    return vreinterpretq_s32_u16(
-        vshlq_u16(vreinterpretq_u16_s32(a), vdupq_n_s16((int16_t)n)));
-}
-static inline vi
-i_left(vi a, int n)
-{
-    return (vi){ { q_shift16(a.val[0], n), q_shift16(a.val[1], n) } };
-}
-#define i_right(a, n) i_left(a, -(n))
-static inline vi
-i_shift32(vi a, int n)
-{
-    const int32x4_t by = vdupq_n_s32(n);
-
-    return (vi){ { vshlq_s32(a.val[0], by), vshlq_s32(a.val[1], by) } };
-}
 static inline vi
 i_set32(int32_t a)
 {
     return (vi){ { vdupq_n_s32(a), vdupq_n_s32(a) } };
 }
-#define i_set8(a) i_set32((int32_t)((uint8_t)(a)*UINT32_C(0x01010101)))
 static inline vi
 i_bits(vf a)
 {
@@ -70,24 +48,13 @@ i_nearest(vf a)
 {
     return (vi){ { vcvtnq_s32_f32(a.val[0]), vcvtnq_s32_f32(a.val[1]) } };
 }
-static inline vf
-i_float(vi a)
-{
-    return (vf){ { vcvtq_f32_s32(a.val[0]), vcvtq_f32_s32(a.val[1]) } };
-}
 #define i_bytes(p) v_from_i8(p)
-#define i_code(a) (a)
 static inline int32x4_t
 q_list(int32x4_t a)
 {
     return vreinterpretq_s32_s8(
         vqtbl1q_s8(vld1q_s8((const int8_t *)quant_iq4_value),
             vreinterpretq_u8_s32(a)));
-}
-static inline vi
-i_list(vi a)
-{
-    return (vi){ { q_list(a.val[0]), q_list(a.val[1]) } };
 }
 #define i_most(a) vmaxvq_s32(vmaxq_s32((a).val[0], (a).val[1]))
 #define i_total(a) vaddvq_s32(vaddq_s32((a).val[0], (a).val[1]))
@@ -117,26 +84,134 @@ q_quad(int32x4_t sum, int32x4_t q, int32x4_t x, int i)
     return vpadalq_s16(sum, vpaddq_s16(low, high));
 }
 #endif
-#define Q_QUADS(half)                                                \
-    sum.val[half] = q_quad(sum.val[half], q[i].val[half], a, 0);     \
-    sum.val[half] = q_quad(sum.val[half], q[i + 1].val[half], a, 1); \
-    sum.val[half] = q_quad(sum.val[half], q[i + 2].val[half], a, 2); \
-    sum.val[half] = q_quad(sum.val[half], q[i + 3].val[half], a, 3)
-/* sum += the products of n vectors of codes with the 4 n numbers of x: each
- * lane of q[i] has four codes, which meet x[4 i] to x[4 i + 3].  n is a
- * multiple of 4. */
-static inline __attribute__((always_inline)) vi
-sum_quads(int range, const vi *q, int n, const signed char *x, vi sum)
-{
-    (void)range;
-    UNROLL
-    for (int i = 0; i < n; i += 4) {
-        const int32x4_t a = vreinterpretq_s32_s8(vld1q_s8(x + 4 * i));
 
-        Q_QUADS(0);
-        Q_QUADS(1);
-    }
-    return sum;
+/* Bytes shifted to the right. */
+static inline uint8x16_t
+q_right(uint8x16_t a, int n)
+{
+    return vshlq_u8(a, vdupq_n_s8((int8_t)-n));
 }
+
+/* Load quad i of 4 rows of a block of codes at p. */
+static inline __attribute__((always_inline)) int32x4_t
+load_quad(struct int_form f, const unsigned char *p, int i)
+{
+    const int wide = f.bits - 4; /* bits of a code after the fourth */
+    const int at = wide == 2 ? i / 2 * 2 : i;
+    const unsigned char *more = p + (4 + (wide == 2 ? i % 2 : 0)) * INT_QUAD;
+    uint8x16_t a = vld1q_u8(p + (f.bits == 8 ? i : i % 4) * INT_QUAD), b;
+
+    if (wide == 0) {
+        a = i < 4 ? vandq_u8(a, vdupq_n_u8(15)) : q_right(a, 4);
+    } else if (wide < 4 && i < 4) {
+        a = vsliq_n_u8(a, q_right(vld1q_u8(more), at), 4);
+        a = vandq_u8(a, vdupq_n_u8((uint8_t)((16 << wide) - 1)));
+    } else if (wide < 4) {
+        b = q_right(vld1q_u8(more), at - 4);
+        if (at + wide < 8)
+            b = vandq_u8(b, vdupq_n_u8((uint8_t)((16 << wide) - 16)));
+        a = vsriq_n_u8(b, a, 4);
+    }
+    return f.listed ? q_list(vreinterpretq_s32_u8(a)) : vreinterpretq_s32_u8(a);
+}
+
+static inline __attribute__((always_inline)) void
+load_codes(struct int_form f, const unsigned char *p, vi q[INT_QUADS])
+{
+    UNROLL
+    for (int i = 0; i < INT_QUADS; i++)
+        q[i] = (vi){ { load_quad(f, p, i), load_quad(f, p + 16, i) } };
+}
+
+/* Sums are made in the bits of a float.  Those of 1.5 * 2^23, plus a sum of at
+ * most 16 * 127 * 128, are the float 1.5 * 2^23 plus the sum.  So a subtraction
+ * turns the sum into a float: where several units can subtract, one or two can
+ * convert.  The bits come from memory each time, by the volatile asm, because
+ * units that load have time. */
+#define SUM_BITS 0x4b400000
+static inline vi
+sum_start(void)
+{
+    static const vi bits = { { { SUM_BITS, SUM_BITS, SUM_BITS, SUM_BITS },
+        { SUM_BITS, SUM_BITS, SUM_BITS, SUM_BITS } } };
+    vi a;
+
+    __asm__ __volatile__("ldp %q0, %q1, %2"
+                         : "=w"(a.val[0]), "=w"(a.val[1])
+                         : "Q"(bits));
+    return a;
+}
+
+/* Return y plus the product of half a block of VW rows of w, whose scales are e
+ * and whose codes q are larger by 2^zero if zero > 0, with half h of a block of
+ * x. */
+static inline __attribute__((always_inline)) vf
+add_half(int zero, const vi q[4], vf e, const struct int_block *x, int h, vf y)
+{
+    const int32x4_t a = vreinterpretq_s32_s8(vld1q_s8(x->q + 16 * h));
+    const float32x2_t d = vld1_f32(x->d);
+    int32x4_t none = vdupq_n_s32(SUM_BITS);
+    vi sum = sum_start();
+
+    if (zero)
+        none = vsubq_s32(none, vshlq_n_s32(vdupq_n_s32(x->neg[h]), zero));
+    UNROLL
+    for (int v = 0; v < 2; v++) {
+        sum.val[v] = q_quad(sum.val[v], q[0].val[v], a, 0);
+        sum.val[v] = q_quad(sum.val[v], q[1].val[v], a, 1);
+        sum.val[v] = q_quad(sum.val[v], q[2].val[v], a, 2);
+        sum.val[v] = q_quad(sum.val[v], q[3].val[v], a, 3);
+        y.val[v] = vfmaq_f32(y.val[v],
+            vsubq_f32(vreinterpretq_f32_s32(sum.val[v]),
+                vreinterpretq_f32_s32(none)),
+            vmulq_n_f32(e.val[v], d[h]));
+    }
+    return y;
+}
+
+/* A panel has the integers c_l of int.h, not larger ones. */
+static inline __attribute__((always_inline)) vi
+panel_code(struct int_form f, vi q)
+{
+    const int8x16_t z = vdupq_n_s8((int8_t)(f.zero ? 1 << f.zero : 0));
+
+    return (vi){ { vreinterpretq_s32_s8(vsubq_s8(Q_BYTES(q.val[0]), z)),
+        vreinterpretq_s32_s8(vsubq_s8(Q_BYTES(q.val[1]), z)) } };
+}
+
+/* Add to `sum` the products of VW rows, from `row` on, of a block of a panel
+ * with blocks of m rows of x, `step` bytes apart. */
+static inline __attribute__((always_inline)) void
+panel_block(struct int_form f, const unsigned char *p, size_t row,
+    const unsigned char *x, size_t step, int m, vf *sum)
+{
+    const float *e =
+        (const float *)(const void *)(p + INT_QUADS * INT_QUAD) + row;
+
+    UNROLL
+    for (int h = 0; h < 2; h++) {
+        const vf scale = v_load(f.groups == 2 ? e + h * INT_ROWS : e);
+        vi q[4];
+
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            q[i] = i_load(p + (4 * h + i) * INT_QUAD + 4 * row);
+        UNROLL
+        for (int i = 0; i < m; i++) {
+            const struct int_block *b = (const void *)(x + (size_t)i * step);
+
+            sum[i] = add_half(0, q, scale, b, h, sum[i]);
+        }
+    }
+    if (!f.min)
+        return;
+    UNROLL
+    for (int i = 0; i < m; i++) {
+        const struct int_block *b = (const void *)(x + (size_t)i * step);
+
+        sum[i] = v_fnma(v_load(e + INT_ROWS), v_set1(b->s), sum[i]);
+    }
+}
+#define OWN_BLOCKS
 
 #include "kern/int_vec.h"

@@ -6,7 +6,8 @@
  * floats), i_nearest (integers), i_most and i_total (of all lanes), i_narrow,
  * i_bytes (16 or 8 signed bytes to floats), i_code (stored codes of 8 bits to
  * those that are multiplied), sum_quads.  The including file also defines
- * INT_TILE and CODE_ZERO (zero_of).
+ * INT_TILE and CODE_ZERO (zero_of).  If it defines OWN_BLOCKS, it has its own
+ * load_codes, add_half, panel_code and panel_block in place of some of these.
  *
  * A strip is computed VW rows at a time.  One row of x is multiplied by codes
  * in registers; for more rows, a strip is first unpacked to a panel, which
@@ -81,6 +82,7 @@ zero_of(struct int_form f)
     return f.range == 8 ? CODE_ZERO : f.zero;
 }
 
+#ifndef OWN_BLOCKS
 INLINE void
 load_codes(struct int_form f, const unsigned char *p, vi q[INT_QUADS])
 {
@@ -117,6 +119,7 @@ load_codes(struct int_form f, const unsigned char *p, vi q[INT_QUADS])
         }
     }
 }
+#endif
 
 /* Load VW rows, from `row` on, of block b of a piece of n. */
 INLINE void
@@ -152,6 +155,9 @@ add_block(struct int_form f, const struct int_part *w,
 
     UNROLL
     for (int h = 0; h < 2; h++) {
+#ifdef OWN_BLOCKS
+        y = add_half(zero, w->q + h * N, w->e[f.groups == 2 ? h : 0], x, h, y);
+#else
         vi sum = i_set32(0);
 
         if (zero)
@@ -159,6 +165,7 @@ add_block(struct int_form f, const struct int_part *w,
         sum = sum_quads(f.range, w->q + h * N, N, x->q + 4 * h * N, sum);
         y = v_fma(i_float(sum),
             v_mul(w->e[f.groups == 2 ? h : 0], v_set1(x->d[h])), y);
+#endif
     }
     return f.min ? v_fnma(w->f, v_set1(x->s), y) : y;
 }
@@ -204,6 +211,10 @@ one_row(struct int_form f, const unsigned char *piece, size_t k,
 
 /* ---- panels ---- */
 
+#ifndef OWN_BLOCKS
+#define panel_code(f, q) (q)
+#endif
+
 /* Store VW rows, from `row` on, of a block in a panel. */
 INLINE void
 put_part(struct int_form f, const struct int_part *w, size_t row,
@@ -213,7 +224,7 @@ put_part(struct int_form f, const struct int_part *w, size_t row,
 
     UNROLL
     for (int i = 0; i < INT_QUADS; i++)
-        i_store(panel + i * INT_QUAD + 4 * row, w->q[i]);
+        i_store(panel + i * INT_QUAD + 4 * row, panel_code(f, w->q[i]));
     for (int g = 0; g < f.groups; g++)
         v_store(e + (size_t)g * INT_ROWS + row, w->e[g]);
     if (f.min)
@@ -254,6 +265,10 @@ panel_rows(struct int_form f, const unsigned char *panel, size_t k,
         for (int i = 0; i < m; i++)
             sum[i] = v_set1(0.0f);
         for (size_t b = 0; b < blocks; b++, p += INT_PANEL_BLOCK) {
+#ifdef OWN_BLOCKS
+            panel_block(f, p, row, x + b * sizeof(struct int_block), step, m,
+                sum);
+#else
             const float *e =
                 (const float *)(const void *)(p + INT_QUADS * INT_QUAD);
             const unsigned char *xb = x + b * sizeof(struct int_block);
@@ -271,6 +286,7 @@ panel_rows(struct int_form f, const unsigned char *panel, size_t k,
             for (int i = 0; i < m; i++)
                 sum[i] = add_block(f, &w, (const void *)(xb + (size_t)i * step),
                     sum[i]);
+#endif
         }
         for (int i = 0; i < m; i++)
             store_rows(y + (size_t)i * ldy, at + row, n, sum[i]);

@@ -17,12 +17,15 @@
     ((vf){ { f((a).val[0], (b).val[0], (c).val[0]), \
         f((a).val[1], (b).val[1], (c).val[1]) } })
 
-/* Number i of those that lie `step` floats apart, to be broadcast.  Neighbours
- * are loaded four at a time: a lane of a register multiplies a vector. */
+/* Number i of those that lie `step` floats apart, to be broadcast.  Where it is
+ * known that these are neighbours, four are loaded at a time: a lane of a
+ * register multiplies a vector. */
 static inline float
 v_number(const float *p, int i, size_t step)
 {
-    return step == 1 ? vld1q_f32(p + i / 4 * 4)[i % 4] : p[(size_t)i * step];
+    return __builtin_constant_p(step) && step == 1
+        ? vld1q_f32(p + i / 4 * 4)[i % 4]
+        : p[(size_t)i * step];
 }
 static inline vf
 v_set1(float a)

@@ -2,6 +2,8 @@
  * Panels of the factors of a product in fp32, over the vector operations that
  * the including file defines (VW floats a vector).  If that file defines
  * PACKED(vector), PACKED is applied to numbers that are read as whole vectors.
+ * Panels consist of vectors tf of TW floats, with operations t_load and so on:
+ * those of VW floats, unless that file defines shorter ones.
  */
 #include "kern/gemm.h"
 #include "kern/rows_ref.h"
@@ -18,6 +20,18 @@
 #endif
 #include "kern/turn8_vec.h"
 
+#ifndef TW
+#define TW VW
+#define tf vf
+#define t_set1(a) v_set1(a)
+#define t_load(p) v_load(p)
+#define t_load_part(p, k) v_load_part(p, k, 0.0f)
+#define t_store(p, a) v_store(p, a)
+#define t_store_part(p, k, a) v_store_part(p, k, a)
+#define t_add(a, b) v_add(a, b)
+#define t_fma(a, b, c) v_fma(a, b, c)
+#endif
+
 /* Copy `vectors` vectors of contiguous columns.  Inlined with a constant: else
  * compilers turn the loop into calls of memcpy. */
 static inline __attribute__((always_inline)) void
@@ -26,8 +40,8 @@ copy_columns(float *restrict out, const float *restrict in, size_t step,
 {
     for (size_t l = 0; l < kc; l++, in += step) {
         UNROLL
-        for (int v = 0; v < vectors; v++, out += VW)
-            v_store(out, PACKED(v_load(in + v * VW)));
+        for (int v = 0; v < vectors; v++, out += TW)
+            t_store(out, PACKED(t_load(in + v * TW)));
     }
 }
 
@@ -77,10 +91,10 @@ pack(float *restrict out, size_t width, size_t n, size_t kc,
             by = n - i < 4 ? 1 : n - i < 8 ? 4 : n - i < VW ? 8 : VW;
             turn(out + i, width, by, kc, in + i * x->i_step, x->i_step);
         }
-    } else if (n == width && n % VW == 0 && n <= 3 * VW) {
-        if (n == VW)
+    } else if (n == width && n % TW == 0 && n <= 3 * TW) {
+        if (n == TW)
             copy_columns(out, in, x->l_step, kc, 1);
-        else if (n == 2 * VW)
+        else if (n == 2 * TW)
             copy_columns(out, in, x->l_step, kc, 2);
         else
             copy_columns(out, in, x->l_step, kc, 3);
