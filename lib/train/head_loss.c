@@ -230,8 +230,8 @@ slice_logits(void *ctx, size_t s, size_t worker)
     for (size_t i = 0; i < q->n; i++) {
         h->s1[at + i] = h->k->lse(zs + i * ld, cols, 1.0f);
         if (zt != NULL) {
-            h->st[at + i] = same ? h->s1[at + i]
-                                 : lse_of(h, zs + i * ld, told, it);
+            h->st[at + i] =
+                same ? h->s1[at + i] : lse_of(h, zs + i * ld, told, it);
             h->tt[at + i] = lse_of(h, zt + i * ld, told, it);
         } else if (h->top > 0) {
             h->st[at + i] = rest_part(q, i, zs + i * ld, s * w, told, worker);

@@ -10,8 +10,8 @@
  * a product along the predictions, so that MORE_ROWS change no bit where such a
  * product may be cut (kern.chunk). */
 enum { TILE_ROWS = 256, MORE_ROWS = 512 };
-enum { JOIN_ROWS = 16 };  /* rows of a task that joins slices */
-enum { LINE = 16 };       /* numbers of a cache line */
+enum { JOIN_ROWS = 16 }; /* rows of a task that joins slices */
+enum { LINE = 16 };      /* numbers of a cache line */
 
 /* Parts of dh of n predictions, for tasks that join them. */
 struct dh_parts {
