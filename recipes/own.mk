@@ -14,8 +14,8 @@ MAX_TIME   ?=# seconds that the whole run may take; they tell BATCHES
 TOKENS     ?=# tokens of the whole run; they tell BATCHES
 T          ?= $(if $(SMOKE),128,512)# tokens a row
 B          ?= $(if $(SMOKE),2,4)# rows a batch, one batch a step
-BATCHES    ?= $(if $(TOKENS),$(steps),$(if $(MAX_TIME),$(kept),$(if \
-              $(SMOKE),8,200)))# steps of distillation
+BATCHES    ?= $(if $(TOKENS),$(steps),$(if $(MAX_TIME),$(kept),$(or $(begun),$(if \
+              $(SMOKE),8,200))))# steps of distillation
 LR         ?= $(rate)# peak learning rate, cosine to 0: 3e-4 for teachers under 200 M parameters, 3e-5 for those over 1 G, else 1e-4
 SAVE       ?= $(if $(SMOKE),4,25)# steps from one checkpoint to the next
 CALIB_ROWS ?= 4# rows on which the pruner scores what it may remove
@@ -31,8 +31,11 @@ CONVERTED  =
 planned_by_own = yes
 prompts    = cat $(OUT)/prompts.txt
 steps      = $(shell echo $$((($(TOKENS) + $(B) * $(T) - 1) / ($(B) * $(T)))))
+# The steps of the run in the folder: without TOKENS and MAX_TIME it stays as
+# long as it is.
+begun      = $(shell sed -n 's/^BATCHES=//p' $(OUT)/distilled.settings 2>/dev/null)
 # What the plan found is kept, so that the same command goes on.
-kept       = $(shell sed -n 's/^BATCHES=//p' $(OUT)/length 2>/dev/null)
+kept       = $(or $(shell sed -n 's/^BATCHES=//p' $(OUT)/length 2>/dev/null),$(begun))
 rate       = $(shell awk '$$1 == "teacher.parameters" { n = $$2 } END { \
              print (n < 2e8 ? "3e-4" : (n > 1e9 ? "3e-5" : "1e-4")) }' \
              $(OUT)/measured 2>/dev/null)
@@ -83,9 +86,8 @@ tried    = $(if $(answers),$(OUT)/trial.jsonl $(OUT)/trial.tokens)
 $(OUT)/length.asked: asked = MAX_TIME
 $(OUT)/length: $(OUT)/length.asked $(OUT)/measured $(tried)
 	$(if $(MAX_TIME),$(call estimate,length) >$@.new || \
-	    { rm $(OUT)/measured; exit 1; },@: >$@.new)
-	@was=$$(sed -n 's/^BATCHES=//p' $(OUT)/distilled.settings 2>/dev/null); \
-	now=$$(sed -n 's/^BATCHES=//p' $@.new); \
+	    { [ -e $(OUT)/train.done ] || rm $(OUT)/measured; exit 1; },@: >$@.new)
+	@was=$(begun); now=$$(sed -n 's/^BATCHES=//p' $@.new); \
 	if [ "$${now:-0}" -gt 0 ] && [ "$${was:-0}" -gt "$$now" ]; then \
 	    echo "this run has $$was steps, and that time is enough for $$now:" \
 	        'give it as long as before, or longer' >&2; exit 1; fi
@@ -113,6 +115,7 @@ $(WORK)/student.gguf: $(OUT)/$(student).gguf
 
 $(OUT)/summary.txt: $(OUT)/report.txt $(OUT)/samples.txt
 	@{ printf '\n'; sed '/^$$/q' $(OUT)/report.txt; \
+	    printf 'ppl: perplexity on held-out text, 95 %%: its interval. KL: nats a token from the\nteacher. top-1: how often both find the same token most likely. won back: share\nof the loss that the cut cost. token/s: speed of scoring.\n\n'; \
 	    printf 'Held-out text, continued by teacher and student:\n'; \
 	    $(continuations) | grep -v '^  pruned '; } >$@.new
 	@mv $@.new $@

@@ -23,11 +23,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The options; those that were not given are NULL, NAN or OPT_NONE. */
+/* The options; those that were not given are NULL or NAN. */
 struct asked {
     const char *model, *out, *held_out, *into;
-    double params, ratio, max_time, answers;
-    size_t tokens, threads;
+    double params, ratio, max_time, answers, tokens;
+    size_t threads;
     int compute, dry; /* compute: index in compute_names; -1: not given */
     char **text;      /* NULL-terminated */
 };
@@ -73,10 +73,17 @@ fetched_names(const char *share, const char *name, int *found)
 static void
 check_named_teacher(const char *share, const char *path)
 {
+    const char *dot = strrchr(path, '.');
+    struct stat s;
     char *names;
     int found;
 
     check_path("-m", path);
+    if (stat(path, &s) == 0 && S_ISREG(s.st_mode) &&
+        (dot == NULL || strcmp(dot, ".gguf") != 0))
+        die(EX_USAGE,
+            "-m: %s: a file that is a model has a name that ends in .gguf",
+            path);
     if (io_exists(path))
         return;
     names = fetched_names(share, path, &found);
@@ -149,10 +156,15 @@ check_asked(const struct asked *a, const char *share)
         die(EX_USAGE,
             "--ratio, --params and --into each say what the student is: give "
             "one of them");
-    if (a->tokens != OPT_NONE && a->max_time > 0.0)
+    if (!isnan(a->tokens) && a->max_time > 0.0)
         die(EX_USAGE,
             "--max-time and --tokens each say how long the run is: give one "
             "of them");
+    if (a->max_time > 0.0 && a->max_time < 60.0)
+        die(EX_USAGE,
+            "--max-time: %g seconds are too short for any run; minutes have an "
+            "m, such as 30m",
+            a->max_time);
     check_text("text", a->text);
     if (held_out[0] != NULL)
         check_text("--held-out", held_out);
@@ -217,8 +229,8 @@ make_words(const struct asked *a, const char *share)
         v[n++] = xasprintf("PARAMS=%.0f", a->params);
     if (a->into != NULL)
         v[n++] = xasprintf("READY=%s", a->into);
-    if (a->tokens != OPT_NONE)
-        v[n++] = xasprintf("TOKENS=%zu", a->tokens);
+    if (!isnan(a->tokens))
+        v[n++] = xasprintf("TOKENS=%.0f", a->tokens);
     if (a->max_time > 0.0)
         v[n++] = xasprintf("MAX_TIME=%.0f", a->max_time);
     if (!isnan(a->answers))
@@ -256,6 +268,37 @@ print_file(const struct asked *a, const char *file)
     if (text != NULL)
         out_put(text, strlen(text));
     free(text);
+}
+
+/* The number behind NAME= in a file of settings; NAN: there is none. */
+static double
+setting(const struct asked *a, const char *file, const char *name)
+{
+    char *text = read_result(a, file), *p = text, *line;
+    const size_t n = strlen(name);
+    double x = NAN;
+
+    while (p != NULL && (line = strsep(&p, "\n")) != NULL)
+        if (strncmp(line, name, n) == 0 && line[n] == '=')
+            x = atof(line + n + 1);
+    free(text);
+    return x;
+}
+
+/* Refuse fewer tokens than the run in the folder has.  They are counted in
+ * whole steps. */
+static void
+check_length(const struct asked *a)
+{
+    static const char file[] = "distilled.settings";
+    const double step = setting(a, file, "B") * setting(a, "settings", "T");
+    const double has = setting(a, file, "BATCHES") * step;
+
+    if (a->tokens <= has - step)
+        die(EX_USAGE,
+            "%s: this run has %.0f tokens, more than --tokens %.0f: ask for as "
+            "many, or more, or name another folder by -o",
+            a->out, has, a->tokens);
 }
 
 /* Does the plan say that the run fits? */
@@ -298,6 +341,17 @@ beginning(const struct asked *a)
     return xstrdup("Once upon a");
 }
 
+/* Is the file of the student as large as that of the teacher, which may have
+ * fewer bits a weight? */
+static int
+not_smaller(const char *student, const char *teacher)
+{
+    struct stat s, t;
+
+    return stat(student, &s) == 0 && stat(teacher, &t) == 0 &&
+        S_ISREG(t.st_mode) && s.st_size >= t.st_size;
+}
+
 /* Print the paths of the results, their sizes, the minutes that this command
  * took, and a command that talks to the student. */
 static void
@@ -309,12 +363,18 @@ print_end(const struct asked *a, const char *self, double seconds)
     char *prompt = beginning(a);
     struct buf b = { 0 };
 
-    buf_addf(&b, "\ntime:   %.1f min\n", seconds / 60.0);
+    buf_addf(&b, "\ntime:   %.1f min since the last start\n", seconds / 60.0);
     buf_addf(&b,
         "page:   %s/report.html\nmodel:  %s/student (Hugging Face "
         "directory), %s (%s%s%s)\n",
         a->out, a->out, file, student, *teacher != '\0' ? "; teacher: " : "",
         teacher);
+    if (not_smaller(file, a->model))
+        buf_addf(&b,
+            "smaller: %s convert --dtype q4_k_m %s/student %s/small.gguf: the "
+            "teacher's file has\n        fewer bits a weight than the 8 of "
+            "student.gguf\n",
+            self, a->out, a->out);
     if (settings != NULL && strstr(settings, "FOLLOWS=yes") != NULL)
         buf_addf(&b, "talk:   %s generate chat -m %s\n", self, file);
     else
@@ -353,8 +413,9 @@ read_asked(int argc, char **argv, struct asked *a)
         OPT_GROUP("run"),
         OPT_TIME(0, "max-time", &a->max_time, 0, 1e9, "time",
             "end after this time, such as 30m or 2h (0: no limit)"),
-        OPT_SIZE(0, "tokens", &a->tokens, 1, 1e15, "n",
-            "number of tokens of the whole run (default: 200 steps)"),
+        OPT_COUNT(0, "tokens", &a->tokens, 1, 1e15, "count",
+            "number of tokens of the whole run, such as 2M (2 million; "
+            "default: 200 steps, or as long as the run in the folder)"),
         OPT_REAL(0, "answers", &a->answers, 0, 1, "share",
             "share of the tokens that are answers of the teacher, if it "
             "follows instructions; 0: text alone (default: 0.5)"),
@@ -374,7 +435,7 @@ distil_main(int argc, char **argv)
     struct asked a = { .params = NAN,
         .ratio = NAN,
         .answers = NAN,
-        .tokens = OPT_NONE,
+        .tokens = NAN,
         .compute = -1 };
     char *share, **words, *self = xstrdup(argv[0]);
     const double began = clock_now();
@@ -400,6 +461,7 @@ distil_main(int argc, char **argv)
     check_path("this installation", share);
     check_asked(&a, share);
     check_out(a.out);
+    check_length(&a);
     if (a.compute < 0)
         a.compute = compute_fastest();
 

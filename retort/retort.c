@@ -73,6 +73,28 @@ no_program(const char *name)
         name);
 }
 
+/* From the name of a page, as other pages and files have it, to that of a
+ * program and its command: retort-student, plan-run, retort-plan-run. */
+static void
+page_name(const char **name, const char **command)
+{
+    static const char prefix[] = "retort-";
+    const size_t n = sizeof prefix - 1;
+    const char *dash;
+
+    if (!is_program(*name) && strncmp(*name, prefix, n) == 0)
+        *name += n;
+    dash = strchr(*name, '-');
+    if (*command == NULL && dash != NULL) {
+        char *program = xasprintf("%.*s", (int)(dash - *name), *name);
+
+        if (is_program(program)) {
+            *name = program;
+            *command = dash + 1;
+        }
+    }
+}
+
 /* Show the man page of program words[0] or, if words[1] is not NULL, of its
  * command words[1].  Without a page or man(1), show the text of -h. */
 static int
@@ -81,16 +103,20 @@ show_page(char **words)
     static const char script[] = "for page in \"$1\" \"${1#retort-}\"; do\n"
                                  "    man 1 \"$page\" 2>/dev/null && exit\n"
                                  "done; shift; exec \"$@\" -h";
-    const int own = !is_program(words[0]);
-    const int distils = own && strcmp(words[0], "distil") == 0;
-    char *page = program_name(own ? "retort" : words[0]);
-    char *program = program_path(own ? "retort" : words[0]);
-    const char *command;
+    const char *name = words[0], *command = words[1];
+    char *program, *page;
+    int own, distils;
 
-    if (own && !distils && strcmp(words[0], "help") != 0 &&
-        strcmp(words[0], "doctor") != 0)
+    page_name(&name, &command);
+    own = !is_program(name);
+    distils = own && strcmp(name, "distil") == 0;
+    if (own && !distils && strcmp(name, "help") != 0 &&
+        strcmp(name, "doctor") != 0 && strcmp(name, "retort") != 0)
         no_program(words[0]);
-    command = distils ? words[0] : own ? NULL : words[1];
+    page = program_name(own ? "retort" : name);
+    program = program_path(own ? "retort" : name);
+    if (own)
+        command = distils ? name : NULL;
     if (command != NULL)
         page = xasprintf("%s-%s", page, command);
     execl("/bin/sh", "sh", "-c", script, "sh", page, program, command,

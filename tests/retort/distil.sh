@@ -37,6 +37,10 @@ refused 'a student of two sizes' '--ratio, --params and --into' -m "$gguf" \
 refused 'a run of two lengths' '--max-time and --tokens' -m "$gguf" \
     --max-time 1h --tokens 1K mine
 refused 'a ratio above 0.95' 'ratio' -m "$gguf" --ratio 1.5 mine
+refused 'a time of seconds' '10 seconds are too short.* 30m' -m "$gguf" \
+    --max-time 10 mine
+refused 'a text in the place of the teacher' 'mine/1.txt: .* in [.]gguf' \
+    -m mine/1.txt mine
 refused 'a count that is none' 'many. is not a number' -m "$gguf" --params many mine
 mkdir 'a b'
 refused 'a text with a space in its path' "a b: .* character ' '.* link" \
@@ -73,6 +77,8 @@ o=f32-distilled
 like 'the plan says what is left of the teacher' \
     "^$o: 30 thousand of the teacher's 34.3 thousand parameters" plan
 like 'the plan says how many tokens and steps' '^  tokens   448, in 7 steps' plan
+like 'the plan says how much of the text is trained on' \
+    '^  text     (is trained on [0-9.]+ times|[0-9.]+ % of it is)' plan
 like 'the plan has the time of each stage' \
     '^  time  .* text [0-9]+ s, prune .*, distil .*, judge .*, write ' plan
 like 'the plan says what memory is needed and available' \
@@ -93,6 +99,7 @@ like 'the table has what training won back' '^model .* won back' out
 like 'the end says how long the run took' '^time:   [0-9.]+ min' out
 like 'the end has the sizes of student and teacher' \
     'student[.]gguf \(0[.0-9]+ MB; teacher: 0[.0-9]+ MB\)' out
+unlike 'a student whose file is smaller is not made smaller' '^smaller:' out
 same 'the student that is judged is the file' $o/student.gguf $o/full/distilled.gguf
 equal 'teacher and student continue text that is held out' \
     "$(sed -n '/^Held-out text/,/^page/p' out | grep -c '^  teacher  \|^  distilled  ')" \
@@ -131,8 +138,11 @@ other 'another size' 'made with PARAMS=30000, not PARAMS=29000' --params 29K \
     --tokens 400 mine
 other 'another text' 'made with TEXT=mine, not TEXT=mine other' --params 30K \
     --tokens 400 mine other
-other 'fewer tokens' 'made with BATCHES=7, not BATCHES=5' --params 30K \
-    --tokens 300 mine
+status 2 'fewer tokens in the same folder are refused' distil --tokens 300 mine
+like 'the message says how many tokens the run has' \
+    'has 448 tokens, more than --tokens 300' err
+ok 'without a length the finished run stays as it is' distil mine
+equal 'the run without a length has its steps' "$(steps $o)" '1 2 3 4 5 6 7 '
 ok 'more tokens make the run longer' distil --tokens 512 mine
 equal 'the longer run goes on from its last step' "$(steps $o)" '1 2 3 4 5 6 7 8 '
 
@@ -169,7 +179,7 @@ if has_terminal; then
         --tokens 30M -o long mine" &
     pid=$!
     ok 'a line of progress names the stage and the time left' await grep -E \
-        'stage 3/5, distil.* of 492 k steps .*[0-9]:[0-9]+ left' screen
+        'stage 3/5, distil.* of 469 k steps .*[0-9]:[0-9]+ left' screen
     kill -INT "$(cat pid)"
     wait $pid
 else
@@ -196,7 +206,7 @@ ok 'a longer time is planned' timed 20m --dry-run mine
 more=$(sed -n 's/^BATCHES=//p' timed/full/length)
 if [ "$more" -gt $((n * 19 / 10)) ]; then pass 'a longer time has more steps'
 else fail "a longer time has more steps: $n, $more"; fi
-status 1 'a time that is too short is refused' timed 20s --dry-run mine
+status 1 'a time that is too short is refused' timed 1m --dry-run mine
 like 'the message says how long the time should be' \
     'too short: .* --max-time [0-9]+m or longer' err
 if [ -e timed/full/measured ]; then
@@ -212,7 +222,14 @@ equal 'the run of some time has its steps' \
     "$(tail -n 1 timed/full/distilled/metrics.tsv | cut -f 1)" "$n"
 status 1 'a shorter time for the finished run is refused' timed 5m mine
 like 'the message says how many steps the run has' "has $n steps" err
+status 1 'a time that is too short for the finished run is refused' \
+    timed 1m --dry-run mine
+same 'a run that has begun keeps its times after a refusal' slow \
+    timed/full/measured
+ok 'the finished run is planned without a time' distil -o timed --dry-run mine
 ok 'the command of the finished run is still taken' timed 10m mine
+equal 'the finished run has the steps of before' \
+    "$(tail -n 1 timed/full/distilled/metrics.tsv | cut -f 1)" "$n"
 rm -r timed
 
 # --- other programs at work ---
@@ -260,6 +277,10 @@ status 1 'a student as large as its teacher is refused' retort distil \
     -m "$gguf" --params 1M -o whole mine
 like 'the message says how large both are' \
     'would have 1 million parameters, the teacher has 34.3 thousand' err
+ok 'a teacher of 4 bits a weight is distilled' retort distil \
+    -m "$top/tests/golden/gguf/q4_0.gguf" --params 33K -o few --tokens 200 mine
+like 'the end says how a larger file becomes smaller' \
+    '^smaller: retort convert --dtype q4_k_m few/student few/small.gguf' out
 ok 'text that is held out is named' distil --tokens 200 --held-out other mine
 if [ -e $o/full/held-out.jsonl ]; then
     fail 'no share of the text is held out then'
