@@ -110,17 +110,50 @@ struct line {
     double first, first_at;
 };
 
-/* Seconds that the present stage will still take: by the speed of its parts as
- * soon as two of them have ended, else as planned. */
+/* The seconds that the last line of progress in the log says are left, as in
+ * "(73 %), 2:03 left"; 0: there is none. */
 static double
-stage_left(struct line *l, double parts, double now)
+logged_left(const struct run *r)
+{
+    char text[500];
+    const off_t end = lseek(r->fd, 0, SEEK_END);
+    const size_t most = sizeof text - 1;
+    const ssize_t got =
+        pread(r->fd, text, most, end > (off_t)most ? end - (off_t)most : 0);
+    const char *last = NULL, *from;
+    double whole = 0.0, field = 0.0; /* seconds in all, and of a field */
+
+    text[got > 0 ? got : 0] = '\0';
+    for (const char *p = text; (p = strstr(p, " left")) != NULL; p++)
+        last = p;
+    if (last == NULL)
+        return 0.0;
+    for (from = last; from > text && strchr(":0123456789", from[-1]) != NULL;)
+        from--;
+    for (; from < last; from++)
+        if (*from == ':') {
+            whole = 60.0 * (whole + field);
+            field = 0.0;
+        } else {
+            field = 10.0 * field + (*from - '0');
+        }
+    return whole + field;
+}
+
+/* Seconds that the present stage will still take: by the speed of its parts as
+ * soon as two of them have ended, else as planned, or, if that has passed, as
+ * its program says. */
+static double
+stage_left(const struct run *r, struct line *l, double parts, double now)
 {
     const struct stage *s = &l->s[l->now];
     const double spent = now - l->began;
     double left;
 
+    if (s->parts <= 0.0 && spent < 0.95 * s->seconds)
+        return s->seconds - spent;
     if (s->parts <= 0.0)
-        return fmax(s->seconds - spent, 0.05 * s->seconds);
+        return fmax(logged_left(r), 1.0);
     left = fmax(s->parts - parts, 0.0);
     if (l->first < 0.0 && parts > l->from) {
         l->first = parts;
@@ -180,7 +213,7 @@ line_show(const struct run *r, struct line *l)
     }
     parts = l->s[l->now].parts > 0.0 ? parts_of_run(r, l->s[l->now].counts)
                                      : floor(now - l->began);
-    left = stage_left(l, parts, now);
+    left = stage_left(r, l, parts, now);
     for (size_t i = l->now + 1; i < l->n; i++)
         left += l->s[i].seconds;
     progress_left(left);
