@@ -413,9 +413,9 @@ read_asked(int argc, char **argv, struct asked *a)
         OPT_GROUP("run"),
         OPT_TIME(0, "max-time", &a->max_time, 0, 1e9, "time",
             "end after this time, such as 30m or 2h (0: no limit)"),
-        OPT_COUNT(0, "tokens", &a->tokens, 1, 1e15, "count",
-            "number of tokens of the whole run, such as 2M (2 million; "
-            "default: 200 steps, or as long as the run in the folder)"),
+        OPT_COUNT(0, "tokens", &a->tokens, 1, 1e15, "n",
+            "number of tokens of the whole run (default: 200 steps, or those "
+            "of the run in the folder)"),
         OPT_REAL(0, "answers", &a->answers, 0, 1, "share",
             "share of the tokens that are answers of the teacher, if it "
             "follows instructions; 0: text alone (default: 0.5)"),

@@ -67,7 +67,13 @@ if has_terminal; then
     shows prune "^prune: searching [0-9]+ of [0-9]+ configurations \\($left" \
         'prune -m teacher -o cut --calib-rows 200 --method greedy --candidates 0 --ratio 0.3 b'
     yes '{"prompt": "a"}' | head -n 40 >prompts
-    shows 'generate run' "^generate run: generating [0-9.]+( k)? of [0-9.]+( k)? tokens \\($left.* of 40 prompts" \
+    # 80 columns have room for the prompts only while numbers are short
+    terminal 'stty cols 120; generate run -m teacher -j 1 --prompts prompts \
+        -n 200 --at-once 1 >text'
+    tr '\r' '\n' <screen >lines
+    like 'a wider line of generate run counts the prompts' \
+        "$left, [0-9]+ of 40 prompts" lines
+    shows 'generate run' "^generate run: generating [0-9.]+( k)? of 8.04 k tokens \\($left" \
         'generate run -m teacher -j 1 --prompts prompts -n 200 --at-once 1 \
             >text'
     shows teacher "^teacher: computed [0-9.]+( k)? of 30.7 k tokens \\($left" \
