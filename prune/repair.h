@@ -6,9 +6,10 @@
  * A layer W [N,n] keeps the columns K of its inputs x and loses the columns G.
  * Its new weights W' [N,k] minimise
  *   sum over tokens of |W' x_K - y|^2  +  lambda |W' - W_K|^2
- * The solution is W_K + (C_K - W_K H_KK) (H_KK + lambda I)^-1, where H = sum of
- * x x^T is the Hessian and C = sum of y x^T.  lambda is damp times the mean of
- * the nonzero elements of H_KK's diagonal.
+ * With the Hessian H, the sum of x x^T, and C, the sum of y x^T, the minimum is
+ * at
+ *   W' = W_K + (C_K - W_K H_KK) (H_KK + lambda I)^-1
+ * lambda is damp times the mean of the nonzero elements of H_KK's diagonal.
  *
  * y is what the layer should add to the stream: the whole model's stream after
  * the layer, less the cut model's before it.  So the layer also makes up for

@@ -51,7 +51,13 @@ pieces    := $(shell find -L $(TEXT) -type f 2>/dev/null | head -n 100 | awk ' \
 
 include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
 
-.PHONY: made
+.PHONY: made not-shorter
+
+# A run becomes longer, never shorter.
+settings: $(if $(TOKENS),not-shorter)
+not-shorter:
+	@[ "$(or $(begun),0)" -le $(steps) ] || { echo "this run has $$(($(begun) \
+	    * $(B) * $(T))) tokens, more than --tokens $(TOKENS)" >&2; exit 1; }
 
 # Memory for B rows, and seconds for one row, whatever BATCHES will be.  Until
 # the run has begun, each plan measures steps again that were measured beside
@@ -114,8 +120,7 @@ $(WORK)/student.gguf: $(OUT)/$(student).gguf
 	@ln -s $(notdir $(OUT))/report.html $(WORK)/report.html
 
 $(OUT)/summary.txt: $(OUT)/report.txt $(OUT)/samples.txt
-	@{ printf '\n'; sed '/^$$/q' $(OUT)/report.txt; \
-	    printf 'ppl: perplexity on held-out text, 95 %%: its interval. KL: nats a token from the\nteacher. top-1: how often both find the same token most likely. won back: share\nof the loss that the cut cost. token/s: speed of scoring.\n\n'; \
+	@{ printf '\n'; awk -v RS= 'NR <= 2 { print $$0 "\n" }' $(OUT)/report.txt; \
 	    printf 'Held-out text, continued by teacher and student:\n'; \
 	    $(continuations) | grep -v '^  pruned '; } >$@.new
 	@mv $@.new $@

@@ -132,13 +132,8 @@ put_result(struct buf *b, const struct run *r)
                 put_pair(b, v, i, k, kl);
     buf_adds(b, "</div>\n");
     put_run_table(b, r, T_MODELS);
-    put(b,
-        "<p class=\"note\">%s. 95 %%: interval of the perplexity over "
-        "documents. KL: divergence from the base model, nats a token. top-1: "
-        "both models find the same token most likely. won back: share of "
-        "the loss by pruning that training brought back. MB: weights and work "
-        "space.</p>\n",
-        v->protocol);
+    put(b, "<p class=\"note\">%s. ", v->protocol);
+    put(b, "%s</p>\n", models_note);
     put_run_table(b, r, T_PAIRS);
     if (v->nsource > 0) {
         put_heading(b, "by-source", "By source");

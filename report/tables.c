@@ -23,6 +23,14 @@ grid_two(struct grid *g, const char *fmt, double a, double b)
     grid_text(g, text);
 }
 
+const char models_note[] = "95 %: interval of the perplexity over documents. "
+                           "KL: divergence from the base\n"
+                           "model, nats a token. top-1: both models find the "
+                           "same token most likely. won\n"
+                           "back: share of the loss by pruning that training "
+                           "brought back. MB: weights and\n"
+                           "work space.\n";
+
 static void
 make_models(struct grid *g, const struct eval *v)
 {
@@ -268,6 +276,8 @@ terminal(struct buf *b, const struct run *r)
         if (b->n > 0 && g.ncell > g.ncol)
             buf_addc(b, '\n');
         grid_terminal(b, &g);
+        if (i == T_MODELS && g.ncell > g.ncol)
+            buf_addf(b, "\n%s", models_note);
         grid_release(&g);
     }
 }

@@ -21,7 +21,9 @@ enum {
 /* Make table `which` (T_...), without rows if the run has none; the caller
  * releases it by grid_release. */
 void table_make(struct grid *g, int which, const struct run *r);
-/* Append all tables for a terminal. */
+/* What the columns of T_MODELS mean, in lines for a terminal. */
+extern const char models_note[];
+/* Append all tables for a terminal, and models_note. */
 void terminal(struct buf *b, const struct run *r);
 
 #endif

@@ -75,24 +75,24 @@ check_named_teacher(const char *share, const char *path)
 {
     const char *dot = strrchr(path, '.');
     struct stat s;
+    const int there = stat(path, &s) == 0;
     char *names;
     int found;
 
     check_path("-m", path);
-    if (stat(path, &s) == 0 && S_ISREG(s.st_mode) &&
-        (dot == NULL || strcmp(dot, ".gguf") != 0))
-        die(EX_USAGE,
-            "-m: %s: a file that is a model has a name that ends in .gguf",
-            path);
-    if (io_exists(path))
+    if (there &&
+        (S_ISDIR(s.st_mode) || (dot != NULL && strcmp(dot, ".gguf") == 0)))
         return;
     names = fetched_names(share, path, &found);
-    if (!found)
+    if (there || !found)
         die(EX_SYS,
-            "-m: %s: there is no such file or folder; a model is a Hugging "
-            "Face directory, a .gguf file, hf:ORG/NAME of the local cache, or "
-            "one of the names of scripts/get-model: %s",
-            path, names);
+            "-m: %s: %s; a model is a Hugging Face directory, a .gguf file, "
+            "hf:ORG/NAME of the local cache, or one of the names of "
+            "scripts/get-model: %s",
+            path,
+            there ? "is neither a folder nor a .gguf file"
+                  : "there is no such file or folder",
+            names);
     free(names);
 }
 
@@ -270,37 +270,6 @@ print_file(const struct asked *a, const char *file)
     free(text);
 }
 
-/* The number behind NAME= in a file of settings; NAN: there is none. */
-static double
-setting(const struct asked *a, const char *file, const char *name)
-{
-    char *text = read_result(a, file), *p = text, *line;
-    const size_t n = strlen(name);
-    double x = NAN;
-
-    while (p != NULL && (line = strsep(&p, "\n")) != NULL)
-        if (strncmp(line, name, n) == 0 && line[n] == '=')
-            x = atof(line + n + 1);
-    free(text);
-    return x;
-}
-
-/* Refuse fewer tokens than the run in the folder has.  They are counted in
- * whole steps. */
-static void
-check_length(const struct asked *a)
-{
-    static const char file[] = "distilled.settings";
-    const double step = setting(a, file, "B") * setting(a, "settings", "T");
-    const double has = setting(a, file, "BATCHES") * step;
-
-    if (a->tokens <= has - step)
-        die(EX_USAGE,
-            "%s: this run has %.0f tokens, more than --tokens %.0f: ask for as "
-            "many, or more, or name another folder by -o",
-            a->out, has, a->tokens);
-}
-
 /* Does the plan say that the run fits? */
 static int
 plan_fits(const struct asked *a)
@@ -341,8 +310,8 @@ beginning(const struct asked *a)
     return xstrdup("Once upon a");
 }
 
-/* Is the file of the student as large as that of the teacher, which may have
- * fewer bits a weight? */
+/* Is the student's file at least as large as the teacher's?  So it may be if
+ * the teacher's weights have fewer bits.  0 if the teacher is a folder. */
 static int
 not_smaller(const char *student, const char *teacher)
 {
@@ -371,9 +340,9 @@ print_end(const struct asked *a, const char *self, double seconds)
         teacher);
     if (not_smaller(file, a->model))
         buf_addf(&b,
-            "smaller: %s convert --dtype q4_k_m %s/student %s/small.gguf: the "
-            "teacher's file has\n        fewer bits a weight than the 8 of "
-            "student.gguf\n",
+            "smaller: %s convert --dtype q4_k_m %s/student %s/small.gguf\n"
+            "        (student.gguf is not smaller than the teacher's file, "
+            "whose weights have fewer bits)\n",
             self, a->out, a->out);
     if (settings != NULL && strstr(settings, "FOLLOWS=yes") != NULL)
         buf_addf(&b, "talk:   %s generate chat -m %s\n", self, file);
@@ -461,7 +430,6 @@ distil_main(int argc, char **argv)
     check_path("this installation", share);
     check_asked(&a, share);
     check_out(a.out);
-    check_length(&a);
     if (a.compute < 0)
         a.compute = compute_fastest();
 

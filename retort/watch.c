@@ -59,8 +59,9 @@ planned_stages(const struct run *r, const char *file, struct stage s[STAGES])
     return n;
 }
 
-/* Return how many parts of a stage are done: the lines of OUT/full/FILE, less
- * the header of a .tsv file; 0 if the file is not there. */
+/* Return how many parts of a stage are done.  A stage appends a line to
+ * OUT/full/FILE for each part; a .tsv file has one more line, its header.
+ * Without the file no part is done. */
 static double
 parts_of_run(const struct run *r, const char *file)
 {
@@ -110,39 +111,24 @@ struct line {
     double first, first_at;
 };
 
-/* The seconds that the last line of progress in the log says are left, as in
- * "(73 %), 2:03 left"; 0: there is none. */
+/* Return the seconds that are left by the last line of progress in the log; 0
+ * if its end has none. */
 static double
 logged_left(const struct run *r)
 {
     char text[500];
-    const off_t end = lseek(r->fd, 0, SEEK_END);
-    const size_t most = sizeof text - 1;
+    const off_t most = sizeof text - 1, end = lseek(r->fd, 0, SEEK_END);
     const ssize_t got =
-        pread(r->fd, text, most, end > (off_t)most ? end - (off_t)most : 0);
-    const char *last = NULL, *from;
-    double whole = 0.0, field = 0.0; /* seconds in all, and of a field */
+        pread(r->fd, text, sizeof text - 1, end > most ? end - most : 0);
 
     text[got > 0 ? got : 0] = '\0';
-    for (const char *p = text; (p = strstr(p, " left")) != NULL; p++)
-        last = p;
-    if (last == NULL)
-        return 0.0;
-    for (from = last; from > text && strchr(":0123456789", from[-1]) != NULL;)
-        from--;
-    for (; from < last; from++)
-        if (*from == ':') {
-            whole = 60.0 * (whole + field);
-            field = 0.0;
-        } else {
-            field = 10.0 * field + (*from - '0');
-        }
-    return whole + field;
+    return progress_read_left(text);
 }
 
-/* Seconds that the present stage will still take: by the speed of its parts as
- * soon as two of them have ended, else as planned, or, if that has passed, as
- * its program says. */
+/* Seconds that the present stage will still take.  A stage of several parts:
+ * from the speed of its parts as soon as two have ended, before that from the
+ * plan.  Any other stage: from the plan while its planned time lasts, then what
+ * the program at work says. */
 static double
 stage_left(const struct run *r, struct line *l, double parts, double now)
 {

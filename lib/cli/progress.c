@@ -205,6 +205,28 @@ human(double x, char *out, size_t n)
     return out;
 }
 
+double
+progress_read_left(const char *text)
+{
+    const char *last = NULL, *from;
+    double sum = 0.0, field = 0.0; /* of the fields before, and this one */
+
+    for (const char *p = text; (p = strstr(p, " left")) != NULL; p++)
+        last = p;
+    if (last == NULL)
+        return 0.0;
+    for (from = last; from > text && strchr(":0123456789", from[-1]) != NULL;)
+        from--;
+    for (; from < last; from++)
+        if (*from == ':') {
+            sum = 60.0 * (sum + field);
+            field = 0.0;
+        } else {
+            field = 10.0 * field + (*from - '0');
+        }
+    return sum + field;
+}
+
 const char *
 progress_clock(double s, char *out, size_t n)
 {

@@ -33,6 +33,10 @@ void progress_end(void);
  * returns out. */
 const char *progress_clock(double s, char *out, size_t n);
 
+/* Return the seconds that are left by the last line of progress in a text, such
+ * as "(73 %), 2:03 left"; 0 if the text has no such line. */
+double progress_read_left(const char *text);
+
 /* Text to write before a line on stderr: it erases the progress line that this
  * or another process has drawn there. */
 const char *progress_wipe(void);

@@ -85,7 +85,7 @@ bf16_block(enum kern_bf16 result, size_t deep)
     return ((deep + n - 1) / n + BF16_CHUNK - 1) / BF16_CHUNK * BF16_CHUNK;
 }
 
-/* struct kern's chunk. */
+/* Return kern.chunk of products that have the bits of an instruction. */
 static inline size_t
 bf16_cut(enum kern_bf16 result)
 {

@@ -14,22 +14,8 @@
 #define t_store(p, a) vst1q_f32(p, a)
 #define t_add(a, b) vaddq_f32(a, b)
 #define t_fma(a, b, c) vfmaq_f32(c, a, b)
-static inline float32x4_t
-t_load_part(const float *p, size_t k)
-{
-    float t[4] = { 0 };
-
-    memcpy(t, p, k * sizeof *t);
-    return vld1q_f32(t);
-}
-static inline void
-t_store_part(float *p, size_t k, float32x4_t a)
-{
-    float t[4];
-
-    vst1q_f32(t, a);
-    memcpy(p, t, k * sizeof *t);
-}
+#define t_load_part(p, k) (v_load_part(p, k, 0.0f).val[0])
+#define t_store_part(p, k, a) v_store_part(p, k, ((vf){ { a, a } }))
 
 #define MR 8
 #define NV 3

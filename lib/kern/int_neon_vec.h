@@ -123,12 +123,15 @@ load_codes(struct int_form f, const unsigned char *p, vi q[INT_QUADS])
         q[i] = (vi){ { load_quad(f, p, i), load_quad(f, p + 16, i) } };
 }
 
-/* Sums are made in the bits of a float.  Those of 1.5 * 2^23, plus a sum of at
- * most 16 * 127 * 128, are the float 1.5 * 2^23 plus the sum.  So a subtraction
- * turns the sum into a float: where several units can subtract, one or two can
- * convert.  The bits come from memory each time, by the volatile asm, because
- * units that load have time. */
+/* A sum of products is an integer s, at most 16 * 127 * 128 in magnitude.  If it
+ * is counted up from SUM_BITS, the bits of the float 1.5 * 2^23, the result is
+ * the bits of the float 1.5 * 2^23 + s, and subtracting 1.5 * 2^23 leaves s as a
+ * float.  That is faster than a conversion: more units of the processor subtract
+ * than convert. */
 #define SUM_BITS 0x4b400000
+/* Two vectors of SUM_BITS.  The volatile asm loads them anew for each sum, since
+ * the units that load have time, and copying a register would take time of the
+ * units that multiply. */
 static inline vi
 sum_start(void)
 {
@@ -142,17 +145,17 @@ sum_start(void)
     return a;
 }
 
-/* Return y plus the product of half a block of VW rows of w, whose scales are e
- * and whose codes q are larger by 2^zero if zero > 0, with half h of a block of
- * x. */
+/* add_half of int_vec.h. */
 static inline __attribute__((always_inline)) vf
-add_half(int zero, const vi q[4], vf e, const struct int_block *x, int h, vf y)
+add_half(struct int_form f, int zero, const vi q[4], vf e,
+    const struct int_block *x, int h, vf y)
 {
     const int32x4_t a = vreinterpretq_s32_s8(vld1q_s8(x->q + 16 * h));
     const float32x2_t d = vld1_f32(x->d);
     int32x4_t none = vdupq_n_s32(SUM_BITS);
     vi sum = sum_start();
 
+    (void)f;
     if (zero)
         none = vsubq_s32(none, vshlq_n_s32(vdupq_n_s32(x->neg[h]), zero));
     UNROLL
@@ -169,7 +172,8 @@ add_half(int zero, const vi q[4], vf e, const struct int_block *x, int h, vf y)
     return y;
 }
 
-/* A panel has the integers c_l of int.h, not larger ones. */
+/* Codes in registers may be larger by 2^zero than the integers c_l that int.h
+ * multiplies; those of a panel are c_l. */
 static inline __attribute__((always_inline)) vi
 panel_code(struct int_form f, vi q)
 {
@@ -179,8 +183,8 @@ panel_code(struct int_form f, vi q)
         vreinterpretq_s32_s8(vsubq_s8(Q_BYTES(q.val[1]), z)) } };
 }
 
-/* Add to `sum` the products of VW rows, from `row` on, of a block of a panel
- * with blocks of m rows of x, `step` bytes apart. */
+/* panel_block of int_vec.h, half a block at a time, so that all codes in use fit
+ * the registers. */
 static inline __attribute__((always_inline)) void
 panel_block(struct int_form f, const unsigned char *p, size_t row,
     const unsigned char *x, size_t step, int m, vf *sum)
@@ -200,7 +204,7 @@ panel_block(struct int_form f, const unsigned char *p, size_t row,
         for (int i = 0; i < m; i++) {
             const struct int_block *b = (const void *)(x + (size_t)i * step);
 
-            sum[i] = add_half(0, q, scale, b, h, sum[i]);
+            sum[i] = add_half(f, 0, q, scale, b, h, sum[i]);
         }
     }
     if (!f.min)

@@ -6,8 +6,9 @@
  * floats), i_nearest (integers), i_most and i_total (of all lanes), i_narrow,
  * i_bytes (16 or 8 signed bytes to floats), i_code (stored codes of 8 bits to
  * those that are multiplied), sum_quads.  The including file also defines
- * INT_TILE and CODE_ZERO (zero_of).  If it defines OWN_BLOCKS, it has its own
- * load_codes, add_half, panel_code and panel_block in place of some of these.
+ * INT_TILE and CODE_ZERO (zero_of).  A file that defines OWN_BLOCKS has its own
+ * load_codes, add_half, panel_code and panel_block, and leaves out the
+ * operations that only those below use.
  *
  * A strip is computed VW rows at a time.  One row of x is multiplied by codes
  * in registers; for more rows, a strip is first unpacked to a panel, which
@@ -119,6 +120,25 @@ load_codes(struct int_form f, const unsigned char *p, vi q[INT_QUADS])
         }
     }
 }
+
+/* Return y plus the product of half h of a block of VW rows of w, whose codes
+ * are q, larger by 2^zero if zero > 0, and whose scales are e, with that half of
+ * a block of x. */
+INLINE vf
+add_half(struct int_form f, int zero, const vi *q, vf e,
+    const struct int_block *x, int h, vf y)
+{
+    enum { N = INT_QUADS / 2 };
+    vi sum = i_set32(0);
+
+    if (zero)
+        sum = i_shift32(i_set32(x->neg[h]), zero);
+    sum = sum_quads(f.range, q, N, x->q + 4 * h * N, sum);
+    return v_fma(i_float(sum), v_mul(e, v_set1(x->d[h])), y);
+}
+
+/* The codes q of a block as a panel has them. */
+#define panel_code(f, q) (q)
 #endif
 
 /* Load VW rows, from `row` on, of block b of a piece of n. */
@@ -154,19 +174,9 @@ add_block(struct int_form f, const struct int_part *w,
     const int zero = zero_of(f);
 
     UNROLL
-    for (int h = 0; h < 2; h++) {
-#ifdef OWN_BLOCKS
-        y = add_half(zero, w->q + h * N, w->e[f.groups == 2 ? h : 0], x, h, y);
-#else
-        vi sum = i_set32(0);
-
-        if (zero)
-            sum = i_shift32(i_set32(x->neg[h]), zero);
-        sum = sum_quads(f.range, w->q + h * N, N, x->q + 4 * h * N, sum);
-        y = v_fma(i_float(sum),
-            v_mul(w->e[f.groups == 2 ? h : 0], v_set1(x->d[h])), y);
-#endif
-    }
+    for (int h = 0; h < 2; h++)
+        y = add_half(f, zero, w->q + h * N, w->e[f.groups == 2 ? h : 0], x, h,
+            y);
     return f.min ? v_fnma(w->f, v_set1(x->s), y) : y;
 }
 
@@ -211,10 +221,6 @@ one_row(struct int_form f, const unsigned char *piece, size_t k,
 
 /* ---- panels ---- */
 
-#ifndef OWN_BLOCKS
-#define panel_code(f, q) (q)
-#endif
-
 /* Store VW rows, from `row` on, of a block in a panel. */
 INLINE void
 put_part(struct int_form f, const struct int_part *w, size_t row,
@@ -250,6 +256,30 @@ fill_panel(struct int_form f, const unsigned char *piece, size_t k,
     }
 }
 
+#ifndef OWN_BLOCKS
+/* Add to sum [m] the products of VW rows, from `row` on, of a block of a panel
+ * with the blocks of m rows of x, `step` bytes apart. */
+INLINE void
+panel_block(struct int_form f, const unsigned char *p, size_t row,
+    const unsigned char *x, size_t step, int m, vf *sum)
+{
+    const float *e = (const float *)(const void *)(p + INT_QUADS * INT_QUAD);
+    struct int_part w;
+
+    UNROLL
+    for (int i = 0; i < INT_QUADS; i++)
+        w.q[i] = i_load(p + i * INT_QUAD + 4 * row);
+    w.e[0] = v_load(e + row);
+    if (f.groups == 2)
+        w.e[1] = v_load(e + INT_ROWS + row);
+    if (f.min)
+        w.f = v_load(e + INT_ROWS + row);
+    UNROLL
+    for (int i = 0; i < m; i++)
+        sum[i] = add_block(f, &w, (const void *)(x + (size_t)i * step), sum[i]);
+}
+#endif
+
 /* Multiply m rows of x by a panel.  Inlined with constant m. */
 INLINE void
 panel_rows(struct int_form f, const unsigned char *panel, size_t k,
@@ -264,30 +294,9 @@ panel_rows(struct int_form f, const unsigned char *panel, size_t k,
         UNROLL
         for (int i = 0; i < m; i++)
             sum[i] = v_set1(0.0f);
-        for (size_t b = 0; b < blocks; b++, p += INT_PANEL_BLOCK) {
-#ifdef OWN_BLOCKS
+        for (size_t b = 0; b < blocks; b++, p += INT_PANEL_BLOCK)
             panel_block(f, p, row, x + b * sizeof(struct int_block), step, m,
                 sum);
-#else
-            const float *e =
-                (const float *)(const void *)(p + INT_QUADS * INT_QUAD);
-            const unsigned char *xb = x + b * sizeof(struct int_block);
-            struct int_part w;
-
-            UNROLL
-            for (int i = 0; i < INT_QUADS; i++)
-                w.q[i] = i_load(p + i * INT_QUAD + 4 * row);
-            w.e[0] = v_load(e + row);
-            if (f.groups == 2)
-                w.e[1] = v_load(e + INT_ROWS + row);
-            if (f.min)
-                w.f = v_load(e + INT_ROWS + row);
-            UNROLL
-            for (int i = 0; i < m; i++)
-                sum[i] = add_block(f, &w, (const void *)(xb + (size_t)i * step),
-                    sum[i]);
-#endif
-        }
         for (int i = 0; i < m; i++)
             store_rows(y + (size_t)i * ldy, at + row, n, sum[i]);
     }

@@ -77,8 +77,8 @@ struct kern {
      * give the same bits. */
     const char *name;
     size_t panels; /* bytes of the panels of each thread that multiplies */
-    size_t chunk;  /* a product that is cut along k at multiples of this has the
-                    * bits of the whole one; 0: it may have others */
+    size_t chunk;  /* a product may be cut along k at multiples of this, and the
+                    * parts added up, without changing a bit; 0: it may not */
 
     /*
      * Matrix products: c[m,n] = or += the product, on the caller's thread.  In

@@ -25,7 +25,8 @@ kd_grad_vec(float *restrict z, const float *restrict zt, size_t n, float tau,
     const vf it = v_set1(1.0f / tau), shift = v_set1(l.st - l.tt);
     const vf s1 = v_set1(l.s1), st = v_set1(l.st), tt = v_set1(l.tt);
     const vf ce = v_set1(w_ce), wt = v_set1(w_kl * tau);
-    const int same = tau == 1.0f && l.s1 == l.st; /* one softmax for both */
+    /* are the two softmaxes of the student, at 1 and at tau, the same? */
+    const int same = tau == 1.0f && l.s1 == l.st;
     vd lo = d_zero(), hi = d_zero();
 
     for (size_t i = 0; i < n; i += VW) {

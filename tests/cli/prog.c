@@ -129,6 +129,13 @@ mix(void)
         die_err(&e);
 }
 
+static void
+read_left(const char *text, double want)
+{
+    ok(progress_read_left(text) == want, "%g seconds are left by \"%s\"", want,
+        text);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -143,6 +150,13 @@ main(int argc, char **argv)
             "version and build are known");
         ok(prog_peak() > 100000 && prog_resident() > 100000,
             "memory is measured in bytes");
+        read_left("", 0.0);
+        read_left("evalppl: 5 texts\n", 0.0);
+        read_left("scoring 2 of 9 tokens (20 %), 6:39 left, 57.9/s\n"
+                  "scoring 4 of 9 tokens (40 %), 0:05 left, 57.9/s\nend\n",
+            5.0);
+        read_left("1:02:03 left", 3723.0);
+        read_left("nothing left", 0.0);
         verbosity = -1;
         note("not to be seen");
         progress_begin("nothing", 0, "x");

@@ -282,7 +282,8 @@ test_dots(void)
         n, bad);
 }
 
-/* A product along k at once, and cut at multiples of kern.chunk. */
+/* A product has the same bits at once, and cut along k at multiples of
+ * kern.chunk. */
 static void
 test_cut(void)
 {

@@ -1,4 +1,5 @@
-/* Configurations as texts, for tests of what is read and what is refused. */
+/* For tests of the reader of config.json: read one from a string, and check the
+ * message by which one is refused. */
 #ifndef TEST_CONFIG_TEXT_H
 #define TEST_CONFIG_TEXT_H
 
@@ -9,7 +10,8 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Read the text of a config.json; errors as config_from_json. */
+/* Read a configuration from the text of a config.json.  Returns what
+ * config_from_json does. */
 static inline int
 config_of_text(struct config *c, const char *text, struct err *e)
 {

@@ -46,6 +46,17 @@ for page in retort-shard-list shard-list; do
         env PAGE=$page PATH="$PWD/pages:$PATH" retort help shard list
     equal "$page is the page of the command" "$(cat out)" "page $page"
 done
+for name in retort-shard-list shard-list 'retort-shard list'; do
+    # shellcheck disable=SC2086 # one word or two
+    ok "help finds the page named $name" \
+        env PAGE=shard-list PATH="$PWD/pages:$PATH" retort help $name
+    equal "$name is the page of the command" "$(cat out)" 'page shard-list'
+done
+ok 'help finds its own page' env PAGE=retort PATH="$PWD/pages:$PATH" \
+    retort help retort
+status 2 'help of a program that is not there, with a dash, is refused' \
+    retort help no-such
+like 'help names it whole' '"no-such"' err
 
 # --- the machine ---
 ok 'doctor ends with status 0' retort doctor

@@ -145,8 +145,9 @@ test_request(const json_t *line)
 
 enum { PROMPTS = 3, ITEMS = 8 };
 
-/* Sum of the log probabilities that choice k has from id `from` on, but for the
- * new token. */
+/* Return the sum of the log probabilities of the ids of choice k from number
+ * `from` on.  The last one does not count: serve wrote it, it was not asked
+ * for. */
 static double
 sum_of(const json_t *answer, size_t k, size_t from)
 {
@@ -161,9 +162,9 @@ sum_of(const json_t *answer, size_t k, size_t from)
     return sum;
 }
 
-/* What lm-eval takes from the answers: acc [PROMPTS] becomes the share of items
- * whose right choice is the more probable one.  Returns of how many choices the
- * log probability is within 1e-5, relative, of the one that lm-eval logged. */
+/* Score the answers as lm-eval does: acc [PROMPTS] becomes the share of items
+ * whose right choice is the more probable one.  Returns the number of choices
+ * whose log probability is within 1e-5, relative, of what lm-eval logged. */
 static size_t
 read_scores(json_t *const *answers, double *acc)
 {
@@ -208,7 +209,8 @@ evaltask_acc(const char *source)
     return acc;
 }
 
-/* Let evaltask score the three prompts. */
+/* Score the same items by evaltask, with a form for each of the three prompts;
+ * its table becomes the file scores.  Returns 0 if it ends with status 0. */
 static int
 run_evaltask(void)
 {

@@ -29,7 +29,7 @@ static const struct field rows[] = {
     { "intermediate_size", "feed_forward_length",
         BUT(FAMILY_GPT2 | FAMILY_QWEN3_5_MOE), SIZE(c.mlp, 1, MOST_WIDTH),
         .need = ALL },
-    /* its blocks have no other MLP than the shared expert */
+    /* config.mlp of a qwen3_5_moe: every block's MLP is the shared expert */
     { "shared_expert_intermediate_size", "expert_shared_feed_forward_length",
         FAMILY_QWEN3_5_MOE, SIZE(c.mlp, 1, MOST_WIDTH), .how = READ_ONLY },
     { NULL, "feed_forward_length", FAMILY_QWEN3_5_MOE, KNOWN },

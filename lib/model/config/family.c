@@ -98,6 +98,7 @@ static const struct tensor_name glm4_names[] = {
     { W_NORM_MLP, "post_mlp_layernorm.weight", NULL }, { -1, NULL, NULL }
 };
 
+/* GLM's families fuse gate and up alone: phi3_fused + 1. */
 static const struct stored_rows phi3_fused[] = {
     { "self_attn.qkv_proj.weight", "attn_qkv.weight", W_Q, 3 },
     { "mlp.gate_up_proj.weight", "ffn_up.weight", W_GATE, 2 },

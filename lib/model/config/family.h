@@ -111,9 +111,10 @@ struct family {
     const struct stored_rows *fused; /* stored tensors that hold several of a
                                       * block's; the last entry has n 0.  NULL:
                                       * there are none */
-    int by_head; /* in Hugging Face's files fused tensors have the rows of the
-                  * first head (of Q, then of K, then of V) before those of the
-                  * second; for the gated delta rule see delta_fused_row */
+    int by_head; /* 1: in a Hugging Face directory fused tensors have the rows
+                  * of the first head (of Q, then of K, then of V) before those
+                  * of the second; for the gated delta rule see
+                  * delta_fused_row */
     int turned;  /* Hugging Face's files have matrices of blocks as [in,out] */
     int learned; /* in place of RoPE each position has a vector, which is added
                   * to the embedding; there are config.max_pos of them */
@@ -171,8 +172,8 @@ const char *family_outer_name(const struct config *c, enum outer_tensor k,
     int gguf);
 int family_has_outer(const struct config *c, enum outer_tensor k);
 
-/* The stored tensor that holds tensor t of a block in a GGUF (gguf 1) or in a
- * Hugging Face directory (0). */
+/* Return which tensor of the file holds tensor t of a block.  gguf 1: the file
+ * is a GGUF; 0: it is of a Hugging Face directory. */
 struct stored_rows block_stored(const struct config *c, int t, int gguf);
 /* The row of the stored tensor, in a Hugging Face directory, that is row r of
  * tensor t; `before`: rows of those tensors that it holds before t. */

@@ -20,7 +20,7 @@ arranged_is(const struct config *c, int t)
             (family_of(c)->by_head || block_is_vector(t)));
 }
 
-/* arranged_take of a tensor whose numbers become fp32 first. */
+/* arranged_take, of a copy of the tensor in fp32. */
 static void *
 take_wide(const struct config *c, int t, const struct block_shape *shape,
     size_t before, const struct weight *from, struct weight *w)

@@ -174,7 +174,7 @@ block_name(const struct model *m, const struct model_source *s, size_t i,
 
 /* Make w tensor t of a block, from the stored tensor in another arrangement
  * that has it. */
-static int
+static void
 take_arranged(struct model *m, struct model_source *s, int t,
     const struct block_shape *shape, size_t before, struct weight *w)
 {
@@ -182,7 +182,6 @@ take_arranged(struct model *m, struct model_source *s, int t,
 
     source_keep(s, arranged_take(&m->c, t, shape, before, &from, w));
     model_forget(m, &from);
-    return 0;
 }
 
 /* Point w to tensor t of block i, which has this shape: to its rows in the
@@ -220,8 +219,10 @@ point_stored(struct model *m, struct model_source *s, size_t i, int t,
             "%s: tensor %s is stored compressed, which is not supported for a "
             "%s",
             m->path, name, m->c.arch);
-    if (r == 0 && arranged_is(&m->c, t))
-        return take_arranged(m, s, t, shape, before, w);
+    if (r == 0 && arranged_is(&m->c, t)) {
+        take_arranged(m, s, t, shape, before, w);
+        return 0;
+    }
     if (r < 0 || from.n == 1)
         return r;
     block_dims(&m->c, t, shape, &w->rows, &cols);

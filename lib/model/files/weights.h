@@ -87,8 +87,8 @@ void weight_product_back(const struct weight *w, size_t r0, size_t k, size_t c0,
 int weight_dots(const struct weight *w, size_t r0, size_t n, size_t m,
     const float *x, float *y, size_t ldy);
 
-/* Add n numbers, stored as F32, F16 or BF16 at p, to each row of z [m,n] with
- * ldz. */
+/* Add the n numbers at p, of type t (F32, F16 or BF16), to each of the m rows
+ * z + i * ldz. */
 void weight_add_row(enum dtype t, const unsigned char *p, size_t n, size_t m,
     float *z, size_t ldz);
 /* Add the bias of rows r0..r0+n-1, if w has one, to each row of z [m,n] with
