@@ -26,8 +26,8 @@
  *   PAGED_NV       see paged_vec.h
  *   DOT_ROWS, DOT_GROUPS  see dots_vec.h
  *   GEMM           the name of the function that puts the products into a table
- *   AHEAD          __builtin_prefetch's locality: 3 if the first-level cache has
- *                  room beside a panel of b, else 2
+ *   AHEAD          __builtin_prefetch's locality: 3 if the first-level cache
+ *                  has room beside a panel of b, else 2
  *   STEPS          positions along k that the inner loop takes at once; it may
  *                  be left out, which means one
  */
@@ -119,14 +119,14 @@ fetch_ahead(struct lines_ahead *f, size_t n)
 }
 
 #ifdef STEPS
-/* Compilers move no load past this.  If a tile fills all registers, gcc 12 would
- * otherwise load numbers before they are needed, and would have to write sums to
- * memory to make room for them. */
+/* Compilers move no load past this.  If a tile fills all registers, gcc 12
+ * would otherwise load numbers before they are needed, and would have to write
+ * sums to memory to make room for them. */
 #define KEEP_LOADS __asm__ __volatile__("" : : : "memory")
 
 /* Add the products at STEPS positions along k to the sums s.  The MR numbers of
- * a at a position are neighbours.  With one body for this loop and that in tile,
- * 76 instead of 81 % of Arm's inner loop would be multiply-adds. */
+ * a at a position are neighbours.  With one body for this loop and that in
+ * tile, 76 instead of 81 % of Arm's inner loop would be multiply-adds. */
 static inline __attribute__((always_inline)) void
 tile_steps(tf s[MR][NV], const float *a, size_t al, const float *b, size_t ldb,
     int nv)

@@ -123,14 +123,14 @@ load_codes(struct int_form f, const unsigned char *p, vi q[INT_QUADS])
         q[i] = (vi){ { load_quad(f, p, i), load_quad(f, p + 16, i) } };
 }
 
-/* A sum of products is an integer s, at most 16 * 127 * 128 in magnitude.  If it
- * is counted up from SUM_BITS, the bits of the float 1.5 * 2^23, the result is
- * the bits of the float 1.5 * 2^23 + s, and subtracting 1.5 * 2^23 leaves s as a
- * float.  That is faster than a conversion: more units of the processor subtract
- * than convert. */
+/* A sum of products is an integer s, at most 16 * 127 * 128 in magnitude.
+ * SUM_BITS are the bits of the float 1.5 * 2^23.  As an integer, SUM_BITS + s
+ * has the bits of the float 1.5 * 2^23 + s, and subtracting 1.5 * 2^23 leaves s
+ * as a float.  That is faster than a conversion: more units of the processor
+ * subtract than convert. */
 #define SUM_BITS 0x4b400000
-/* Two vectors of SUM_BITS.  The volatile asm loads them anew for each sum, since
- * the units that load have time, and copying a register would take time of the
+/* Two vectors of SUM_BITS.  The volatile asm loads them anew for each sum: the
+ * units that load have time, and copying a register would take time of the
  * units that multiply. */
 static inline vi
 sum_start(void)
@@ -183,8 +183,8 @@ panel_code(struct int_form f, vi q)
         vreinterpretq_s32_s8(vsubq_s8(Q_BYTES(q.val[1]), z)) } };
 }
 
-/* panel_block of int_vec.h, half a block at a time, so that all codes in use fit
- * the registers. */
+/* panel_block of int_vec.h, half a block at a time, so that all codes in use
+ * fit the registers. */
 static inline __attribute__((always_inline)) void
 panel_block(struct int_form f, const unsigned char *p, size_t row,
     const unsigned char *x, size_t step, int m, vf *sum)

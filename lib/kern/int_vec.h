@@ -121,9 +121,9 @@ load_codes(struct int_form f, const unsigned char *p, vi q[INT_QUADS])
     }
 }
 
-/* Return y plus the product of half h of a block of VW rows of w, whose codes
- * are q, larger by 2^zero if zero > 0, and whose scales are e, with that half of
- * a block of x. */
+/* Return y plus the product of half h of a block of x with that half of a block
+ * of VW rows of w.  q: the codes of w, larger by 2^zero if zero > 0; e: the
+ * scales of its rows. */
 INLINE vf
 add_half(struct int_form f, int zero, const vi *q, vf e,
     const struct int_block *x, int h, vf y)

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* Predictions of a tile.  For each tile the whole head is read, and its gradient
- * is read and written; so with MORE_ROWS a step of SmolLM2 by AMX takes 2.6 %
- * less.  The gradient of the head is a product along the predictions.  MORE_ROWS
- * give it the same bits only if such a product may be cut (kern.chunk). */
+/* Predictions of a tile.  Each tile reads the whole head, and reads and writes
+ * its whole gradient; so with MORE_ROWS a step of SmolLM2 by AMX takes 2.6 %
+ * less time.  The gradient is a product along the predictions, which has the
+ * same bits with MORE_ROWS only if it may be cut (kern.chunk). */
 enum { TILE_ROWS = 256, MORE_ROWS = 512 };
 /* Rows of dh that one task adds up over the slices. */
 enum { JOIN_ROWS = 16 };

@@ -1,6 +1,6 @@
-/* Three steps of AdamW that train all weights of a family.  scripts/oracle/
- * family.py and experts.py made the expected weights and losses, by transformers
- * and torch.optim.AdamW in double. */
+/* Three steps of AdamW that train all weights of a family.  family.py and
+ * experts.py of scripts/oracle made the expected weights and losses, by
+ * transformers and torch.optim.AdamW in double. */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 #include "kern/kern.h"
