@@ -4,6 +4,7 @@
 #include "speed.h"
 #include "base/io.h"
 #include "base/pool.h"
+#include "base/quota.h"
 #include "cli/die.h"
 #include "cli/progress.h"
 #include "cli/place.h"
@@ -12,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 /* ---- memory ---- */
 
@@ -80,7 +82,8 @@ put_remedy(struct buf *b, const struct process *p, double limit)
 static void
 put_memory(struct buf *b, const struct figures *f, const struct process *p)
 {
-    const double limit = (double)plan_limit();
+    const struct memory here = quota_memory("");
+    const double limit = (double)here.all;
     struct programs m;
     const double all = memory_of(f, &m);
 
@@ -89,10 +92,15 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
     if (m.teacher > 0.0)
         buf_addf(b, ", teacher %.2f", m.teacher * 1e-9);
     buf_addf(b, ", stream %.2f; ", m.stream * 1e-9);
-    if (all <= limit)
-        buf_addf(b, "fits in %.1f GB", limit * 1e-9);
-    else
+    if (all > limit)
         put_remedy(b, p, limit);
+    else if (all > (double)here.available)
+        buf_addf(b,
+            "fits in %.1f GB, but only %.1f are available: end other programs",
+            limit * 1e-9, (double)here.available * 1e-9);
+    else
+        buf_addf(b, "fits in the %.1f GB that are available",
+            (double)here.available * 1e-9);
     buf_addc(b, '\n');
 }
 
@@ -225,6 +233,15 @@ put_time(struct buf *b, const struct figures *f, const struct process *p)
 
 enum { KEPT = 3 }; /* checkpoints of student --keep, and one being written */
 
+/* Bytes that are free on the disk of the current folder, or NaN. */
+static double
+free_here(void)
+{
+    struct statvfs s;
+
+    return statvfs(".", &s) < 0 ? NAN : (double)s.f_bavail * (double)s.f_frsize;
+}
+
 static void
 put_disk(struct buf *b, const struct figures *f)
 {
@@ -232,12 +249,16 @@ put_disk(struct buf *b, const struct figures *f)
         figure_of(f, "memory.weights") + figure_of(f, "memory.moments");
     const double ids = figure_of(f, "run.disk.ids");
     const double final = figure_of(f, "run.disk.final");
+    const double all = KEPT * one + ids, there = free_here();
 
     buf_addf(b, "disk    %.2f GB: %d checkpoints of %.2f GB, tokens %.2f GB",
-        (KEPT * one + ids) * 1e-9, KEPT, one * 1e-9, ids * 1e-9);
+        all * 1e-9, KEPT, one * 1e-9, ids * 1e-9);
     if (isfinite(final))
         buf_addf(b, "; stored targets of the teacher take %.2f GB more",
             (final - ids) * 1e-9);
+    if (isfinite(there))
+        buf_addf(b, "; %.1f GB are free here%s", there * 1e-9,
+            all > there ? ", which is not enough" : "");
     buf_addc(b, '\n');
 }
 

@@ -46,16 +46,6 @@ add_optional(struct buf *b, const char *what, int there, const char *use,
 
 /* ---- files that the system describes itself by ---- */
 
-/* Read a size from /proc/meminfo, in GB (10^9 bytes). */
-static double
-memory_gb(const char *key)
-{
-    char text[100];
-
-    processor_key("/proc/meminfo", key, text, sizeof text);
-    return strtod(text, NULL) * 1024.0 / 1e9;
-}
-
 /* Copy the word in brackets in a file such as "always [madvise] never" to
  * text[n]; "" if there is none. */
 static void
@@ -131,10 +121,11 @@ add_kernels(struct buf *b)
 static void
 add_memory(struct buf *b)
 {
+    const struct memory m = quota_memory("");
     char text[200], pages[40];
 
     snprintf(text, sizeof text, "%.1f GB, of which %.1f are available",
-        memory_gb("MemTotal"), memory_gb("MemAvailable"));
+        (double)m.all * 1e-9, (double)m.available * 1e-9);
     add_line(b, "memory", text);
     read_choice("/sys/kernel/mm/transparent_hugepage/enabled", pages,
         sizeof pages);

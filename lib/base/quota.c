@@ -1,49 +1,108 @@
-/* CPU quotas of control groups; see quota.h. */
+/* Limits of control groups; see quota.h. */
 #include "base/quota.h"
 #include "base/mem.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST 1e6 /* processors; a larger limit is ignored */
 
+/* The lowest limits found so far. */
+struct limits {
+    double cpus;
+    double all, available; /* bytes of memory */
+};
+
+static void
+lower(double *least, double x)
+{
+    if (x >= 0.0 && x < *least)
+        *least = x;
+}
+
 /* Lower *least to quota / period processors, if that is less. */
 static void
 lower_to_quota(double quota, double period, double *least)
 {
-    const double cpus = quota / period;
+    if (quota > 0.0 && period > 0.0)
+        lower(least, quota / period);
+}
 
-    if (quota > 0.0 && period > 0.0 && cpus < *least)
-        *least = cpus;
+static FILE *
+open_in(const char *dir, const char *name)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    FILE *f = fopen(path, "r");
+
+    free(path);
+    return f;
 }
 
 /* Read the numbers in a file, at most two; returns how many. */
 static int
 read_numbers(const char *dir, const char *name, double v[2])
 {
-    char *path = xasprintf("%s/%s", dir, name);
-    FILE *f = fopen(path, "r");
+    FILE *f = open_in(dir, name);
     int n = f ? fscanf(f, "%lf %lf", &v[0], &v[1]) : 0;
 
     if (f)
         fclose(f);
-    free(path);
     return n;
 }
 
-/* Apply the limits of a group.  Version 2: a file "quota period", in which
+/* Return the number behind the word `key` at the beginning of a line of a file,
+ * or `none`. */
+static double
+read_key(const char *dir, const char *name, const char *key, double none)
+{
+    const size_t n = strlen(key);
+    FILE *f = open_in(dir, name);
+    double x = none;
+    char line[200];
+
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, key, n) == 0 && line[n] == ' ')
+            x = strtod(line + n, NULL);
+    if (f)
+        fclose(f);
+    return x;
+}
+
+/* Apply a limit on memory.  limit, held, cache: names of files and of a line of
+ * memory.stat.  The kernel counts copies of files in `held`; it gives up those
+ * that were not used of late (cache) when programs need memory. */
+static void
+memory_limits(const char *dir, const char *limit, const char *held,
+    const char *cache, struct limits *l)
+{
+    double most[2], now[2], left;
+
+    if (read_numbers(dir, limit, most) < 1)
+        return;
+    lower(&l->all, most[0]);
+    if (read_numbers(dir, held, now) < 1)
+        return;
+    left = most[0] - now[0] + read_key(dir, "memory.stat", cache, 0.0);
+    lower(&l->available, left < 0.0 ? 0.0 : left);
+}
+
+/* Apply the limits of a group.  Version 2: cpu.max is "quota period", in which
  * quota may be the word max.  Version 1: two files; quota may be -1. */
 static void
-group_limit(const char *dir, double *least)
+group_limit(const char *dir, struct limits *l)
 {
     double v[2], w[2];
 
     if (read_numbers(dir, "cpu.max", v) == 2)
-        lower_to_quota(v[0], v[1], least);
+        lower_to_quota(v[0], v[1], &l->cpus);
     if (read_numbers(dir, "cpu.cfs_quota_us", v) >= 1 &&
         read_numbers(dir, "cpu.cfs_period_us", w) >= 1)
-        lower_to_quota(v[0], w[0], least);
+        lower_to_quota(v[0], w[0], &l->cpus);
+    memory_limits(dir, "memory.max", "memory.current", "inactive_file", l);
+    memory_limits(dir, "memory.limit_in_bytes", "memory.usage_in_bytes",
+        "total_inactive_file", l);
 }
 
 /* Apply the limits of group `path` below a mount, and of all groups above it.
@@ -51,27 +110,30 @@ group_limit(const char *dir, double *least)
  * is. */
 static void
 path_limits(const char *root, const char *mount, const char *path,
-    double *least)
+    struct limits *l)
 {
     char *dir = xasprintf("%s/sys/fs/cgroup%s%s", root, mount, path);
     const size_t top = strlen(dir) - strlen(path);
     char *slash;
 
-    group_limit(dir, least);
+    group_limit(dir, l);
     while ((slash = strrchr(dir + top, '/')) != NULL) {
         *slash = '\0';
-        group_limit(dir, least);
+        group_limit(dir, l);
     }
     free(dir);
 }
 
-/* Is `cpu` one of the words, separated by commas, in list[n]? */
+/* Is `word` one of the words, separated by commas, in list[n]? */
 static int
-has_cpu(const char *list, size_t n)
+has_word(const char *list, size_t n, const char *word)
 {
-    for (size_t i = 0; i + 3 <= n; i++)
-        if (memcmp(list + i, "cpu", 3) == 0 && (i == 0 || list[i - 1] == ',') &&
-            (i + 3 == n || list[i + 3] == ','))
+    const size_t len = strlen(word);
+
+    for (size_t i = 0; i + len <= n; i++)
+        if (memcmp(list + i, word, len) == 0 &&
+            (i == 0 || list[i - 1] == ',') &&
+            (i + len == n || list[i + len] == ','))
             return 1;
     return 0;
 }
@@ -79,41 +141,64 @@ has_cpu(const char *list, size_t n)
 /* Apply the limits of the group in a line "number:controllers:path" of
  * /proc/self/cgroup.  In version 2 the controllers are empty. */
 static void
-line_limits(const char *root, const char *line, double *least)
+line_limits(const char *root, const char *line, struct limits *l)
 {
-    static const char *const mount[2][2] = { { "", "/unified" },
-        { "/cpu", "/cpu,cpuacct" } };
+    static const struct {
+        const char *controller, *mount;
+    } places[] = { { "", "" }, { "", "/unified" }, { "cpu", "/cpu" },
+        { "cpu", "/cpu,cpuacct" }, { "memory", "/memory" } };
     const char *list = strchr(line, ':');
     const char *path = list ? strchr(list + 1, ':') : NULL;
-    int old;
 
     if (!path || path[1] != '/')
         return;
     list++;
-    old = path > list;
-    if (old && !has_cpu(list, (size_t)(path - list)))
-        return;
-    for (int i = 0; i < 2; i++)
-        path_limits(root, mount[old][i], path + 1, least);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (has_word(list, (size_t)(path - list), places[i].controller))
+            path_limits(root, places[i].mount, path + 1, l);
+}
+
+/* Read the limits of all control groups of this process. */
+static struct limits
+read_limits(const char *root)
+{
+    struct limits l = { MOST, (double)SIZE_MAX, (double)SIZE_MAX };
+    FILE *f = open_in(root, "proc/self/cgroup");
+    char line[4096];
+
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        line_limits(root, line, &l);
+    }
+    if (f)
+        fclose(f);
+    return l;
 }
 
 size_t
 quota_cpus(const char *root)
 {
-    char *path = xasprintf("%s/proc/self/cgroup", root);
-    FILE *f = fopen(path, "r");
-    double least = MOST;
-    char line[4096];
+    const double least = read_limits(root).cpus;
 
-    free(path);
-    if (!f)
-        return 0;
-    while (fgets(line, sizeof line, f)) {
-        line[strcspn(line, "\n")] = '\0';
-        line_limits(root, line, &least);
-    }
-    fclose(f);
     if (!(least < MOST))
         return 0;
     return (size_t)least + (least > (double)(size_t)least);
+}
+
+static size_t
+to_bytes(double x)
+{
+    return x < (double)SIZE_MAX ? (size_t)x : SIZE_MAX;
+}
+
+struct memory
+quota_memory(const char *root)
+{
+    struct limits l = read_limits(root);
+
+    lower(&l.all, 1024.0 * read_key(root, "proc/meminfo", "MemTotal:", -1.0));
+    lower(&l.available,
+        1024.0 * read_key(root, "proc/meminfo", "MemAvailable:", -1.0));
+    lower(&l.available, l.all);
+    return (struct memory){ to_bytes(l.all), to_bytes(l.available) };
 }

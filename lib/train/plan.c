@@ -3,6 +3,7 @@
 #include "model/pass/panels.h"
 #include "base/io.h"
 #include "base/note.h"
+#include "base/quota.h"
 #include "kern/kern.h"
 #include "train/effective.h"
 #include "model/config/experts_config.h"
@@ -191,39 +192,10 @@ plan_note(const struct plan *p)
         (double)p->teacher_head * mb, (double)p->input * mb);
 }
 
-/* A cgroup's limit, or SIZE_MAX ("max", or no such file). */
-static size_t
-cgroup_limit(const char *file)
-{
-    size_t n = SIZE_MAX, len;
-    char *text;
-    struct err e;
-
-    if (io_slurp(file, 64, &text, &len, &e) < 0)
-        return SIZE_MAX;
-    if (*text >= '0' && *text <= '9')
-        n = strtoull(text, NULL, 10);
-    free(text);
-    return n;
-}
-
 size_t
 plan_limit(void)
 {
-    static const char *const files[] = {
-        "/sys/fs/cgroup/memory.max",
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-    };
-    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    size_t limit =
-        pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX;
-
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-        const size_t n = cgroup_limit(files[i]);
-
-        limit = n < limit ? n : limit;
-    }
-    return limit;
+    return quota_memory("").all;
 }
 
 int

@@ -101,8 +101,7 @@ size_t plan_program(size_t now, size_t threads);
 
 /* Print the plan as a note of one line. */
 void plan_note(const struct plan *p);
-/* Bytes this process may use: the smaller of the machine's memory and the
- * cgroups' limits. */
+/* Bytes this process may use: those of the machine, or of its control group. */
 size_t plan_limit(void);
 /* Check that total is within plan_limit.  -1 and *e (EX_SYS): it is not.  how:
  * what to use instead, for the error's last words. */

@@ -533,6 +533,69 @@ test_quota(void)
     ok(cpus > 0 && (n == 0 || cpus <= n), "threads by themselves: %zu", cpus);
 }
 
+/* Files below /sys/fs/cgroup, and what quota_memory must return for them on a
+ * machine of 1000 kB, of which 500 are free. */
+static const struct {
+    const char *what, *own, *files[5][2];
+    struct memory want;
+} memories[] = {
+    { "of the machine", "0::/\n", { { NULL, NULL } }, { 1024000, 512000 } },
+    { "a job's group", "0::/slurm/job_7/step_0\n",
+        { { "slurm/job_7/memory.max", "800000\n" },
+            { "slurm/job_7/memory.current", "500000\n" },
+            { "slurm/job_7/memory.stat",
+                "anon 1\ninactive_file 50000\nactive_file 9\n" } },
+        { 800000, 350000 } },
+    { "a group that may use all", "0::/\n",
+        { { "memory.max", "max\n" }, { "memory.current", "500000\n" } },
+        { 1024000, 512000 } },
+    { "a full group", "0::/\n",
+        { { "memory.max", "1000\n" }, { "memory.current", "1001\n" } },
+        { 1000, 0 } },
+    { "a group larger than what is free", "0::/\n",
+        { { "memory.max", "900000\n" }, { "memory.current", "100\n" } },
+        { 900000, 512000 } },
+    { "version 1", "4:memory:/a\n",
+        { { "memory/a/memory.limit_in_bytes", "700000\n" },
+            { "memory/a/memory.usage_in_bytes", "600000\n" },
+            { "memory/a/memory.stat",
+                "inactive_file 7\ntotal_inactive_file 1000\n" } },
+        { 700000, 101000 } },
+    { "version 1 without a limit", "4:memory:/a\n",
+        { { "memory/a/memory.limit_in_bytes", "9223372036854771712\n" },
+            { "memory/a/memory.usage_in_bytes", "600000\n" } },
+        { 1024000, 512000 } },
+};
+
+static void
+test_memory(void)
+{
+    for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
+        char *root = xasprintf("memory%zu", i);
+        struct memory got;
+
+        mkdir(root, 0777);
+        put(root, "proc/self/cgroup", memories[i].own);
+        put(root, "proc/meminfo",
+            "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    500 "
+            "kB\n");
+        for (size_t j = 0; j < 5 && memories[i].files[j][0] != NULL; j++) {
+            char *name = xasprintf("sys/fs/cgroup/%s", memories[i].files[j][0]);
+
+            put(root, name, memories[i].files[j][1]);
+            free(name);
+        }
+        got = quota_memory(root);
+        ok(got.all == memories[i].want.all, "memory, %s: %zu bytes",
+            memories[i].what, got.all);
+        ok(got.available == memories[i].want.available,
+            "memory available, %s: %zu bytes", memories[i].what, got.available);
+        free(root);
+    }
+    ok(quota_memory("nowhere").all == SIZE_MAX,
+        "memory: unknown without files");
+}
+
 static void
 test_text(void)
 {
@@ -605,6 +668,7 @@ main(void)
     test_text();
     test_count();
     test_quota();
+    test_memory();
     test_err();
     test_note();
     test_mem();

@@ -6,6 +6,7 @@ XDG_STATE_HOME=$PWD/state
 export XDG_STATE_HOME
 llama s.json num_hidden_layers 4
 llama t.json hidden_size 32
+llama wide.json vocab_size 65537
 llama big.json hidden_size 8192 intermediate_size 28672 num_hidden_layers 120
 
 # --- the lines ---
@@ -13,11 +14,14 @@ ok 'plan run answers' plan run -q -m s.json --teacher t.json -B 4 -T 64 -j 1 \
     --tokens 1e6
 tail -n 3 out >lines
 like 'the first line has the memory of all programs' \
-    '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+, stream [0-9.]+; fits in [0-9.]+ GB$' lines
+    '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+, stream [0-9.]+; fits in (the [0-9.]+ GB that are available|[0-9.]+ GB, but only .* other programs)$' lines
 like 'the second line has an estimated time and its range' \
     '^time    [0-9:]+, likely [0-9:]+ to [0-9:]+ [(]estimated; plan measure says better[)]$' lines
 like 'the third line has the disk' \
-    '^disk    [0-9.]+ GB: 3 checkpoints of [0-9.]+ GB, tokens [0-9.]+ GB; stored targets of the teacher take [0-9.]+ GB more$' lines
+    '^disk    [0-9.]+ GB: 3 checkpoints of [0-9.]+ GB, tokens [0-9.]+ GB; stored targets of the teacher take [0-9.]+ GB more; [0-9.]+ GB are free here$' lines
+equal 'that is what df says' "$(sed -n 's/^disk.* \([0-9.]*\) GB are free here.*/\1/p' lines |
+    awk -v df="$(df -Pk . | awk 'NR == 2 { print $4 * 1024e-9 }')" \
+    '{ print ($1 - df) ^ 2 < 1 }')" 1
 ok 'plan run answers without a teacher' plan run -q -m s.json -j 1 --tokens 1e6
 unlike 'without a teacher no line names one' '^(memory|disk) .*[0-9].*teacher' out
 ok 'plan run of one step is as before' plan run -q -m s.json -j 1
@@ -28,6 +32,11 @@ ok 'plan run answers for a model that is too large' plan run -q -m big.json -j 1
     --tokens 1e6
 like 'the line says what would make it fit, or that nothing does' \
     '^memory .*does not fit in [0-9.]+ GB(; it does with --|, nor with --recompute)' out
+
+ok 'plan run answers for a run of many checkpoints' plan run -q -m wide.json -j 1 \
+    --tokens 1e15
+like 'a disk that is too small is named' \
+    '^disk .* GB are free here, which is not enough$' out
 
 # --- a model that is missing ---
 status 1 'a missing model is refused' plan run -q -m none --tokens 1e6
