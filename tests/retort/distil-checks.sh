@@ -1,0 +1,35 @@
+#!/bin/sh
+# retort distil: texts and models that are refused before anything is measured,
+# what the plan warns of, and the folder of a run in the place of a model
+. "${0%/*}/../lib/lib.sh"
+export RETORT_SHAREDIR="$top"
+gguf=$top/tests/golden/gguf/f32.gguf
+# Sizes that a tiny model takes, as variables of the recipe.
+export T=32 B=2 WARMUP=1 SAVE=40 CALIB_ROWS=2 REPAIR_ROWS=4 CONTEXT=32 \
+    JUDGED_SHARE=30
+
+mkdir mine
+for i in 1 2 3 4 5 6 7 8 9; do
+    sed -n "${i}s/.*\"text\": *\"\\([^\"\\\\]*\\).*/\\1/p" "$top/corpus/en.jsonl" \
+        >mine/$i.txt
+done
+sed -n 10,12p "$top/corpus/en.jsonl" >other.jsonl
+
+# distil ARGUMENT ...: with the tiny teacher
+distil() { retort distil -m "$gguf" --params 30K "$@"; }
+
+# --- the folder of a run as a model ---
+mkdir -p run/student
+cp "$top"/tests/golden/gguf/f32-hf/* run/student
+for command in 'generate run -m run x' 'tokenize -t run mine/1.txt' \
+    'convert run copy' 'evalppl -m run mine/1.txt' 'retort distil -m run mine'; do
+    # shellcheck disable=SC2086 # words
+    status 1 "the folder of a run is refused by ${command%% *}" $command
+    like "the message of ${command%% *} says where the model is" \
+        '[^ ]*: run: .*run/student' err
+done
+rm run/student/config.json
+status 1 'a folder without a model is refused' generate run -m run x
+like 'the message names the file that is missing' '^generate run: run/config.json: No' err
+
+done_testing
