@@ -18,6 +18,32 @@ sed -n 10,12p "$top/corpus/en.jsonl" >other.jsonl
 # distil ARGUMENT ...: with the tiny teacher
 distil() { retort distil -m "$gguf" --params 30K "$@"; }
 
+# --- models ---
+mkdir bare wordless
+cp "$top/tests/golden/gguf/f32-hf/config.json" bare
+cp "$top"/tests/golden/gguf/f32-hf/*.safetensors wordless
+cp bare/config.json wordless
+# lacks WHAT FOLDER: refused as teacher does
+lacks() {
+    status "$3" "$1 is refused" retort distil -m "$2" --params 30K -o lacking \
+        --dry-run mine
+    sed -n '1s/^[^:]*: //p' err >got
+}
+lacks 'a teacher without weights' bare 3
+stream -q -T 32 --batches 1 -B 1 unread/full/train >one.st 2>/dev/null || :
+teacher -q -m bare <one.st >/dev/null 2>err
+sed -n '1s/^[^:]*: //p' err >want
+same 'the message on weights is that of teacher' got want
+like 'the message names the weights' 'bare.*safetensors' got
+lacks 'a teacher without a tokenizer' wordless 1
+tokenize -q -t wordless mine/1.txt >/dev/null 2>err
+sed -n '1s/^[^:]*: //p' err >want
+same 'the message on the tokenizer is that of tokenize' got want
+like 'the message names the tokenizer' 'wordless/tokenizer.json' got
+status 3 'a student to distil into without weights is refused' \
+    retort distil -m "$gguf" --into bare -o lacking --dry-run mine
+like 'the message names the student' 'bare.*safetensors' err
+
 # --- the folder of a run as a model ---
 mkdir -p run/student
 cp "$top"/tests/golden/gguf/f32-hf/* run/student
