@@ -458,6 +458,7 @@ distil_main(int argc, char **argv)
     words = make_words(&a, share);
     run_begin(&run, a.out, words);
     run_make(&run, "settings", NULL);
+    run_make(&run, "checked", NULL);
     run_make(&run, "plan", NULL);
     print_file(&a, "plan.txt");
     if (!plan_fits(&a))

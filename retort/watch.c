@@ -24,8 +24,8 @@
 enum {
     STAGES = 12, /* at most */
     TAIL = 4000, /* bytes of the log that are looked at when make fails */
-    /* Lines that are printed of them: of "settings", whose target lists what
-     * differs, and of other targets. */
+    /* Lines that are printed of them: of "settings" and "checked", which list
+     * what is refused, and of other targets. */
     LINES = 6,
     LINES_ELSE = 2
 };
@@ -172,12 +172,16 @@ stage_begin(const struct run *r, struct line *l, size_t now)
 }
 
 static void
-line_begin(const struct run *r, struct line *l, const char *stages)
+line_begin(const struct run *r, struct line *l, const char *target,
+    const char *stages)
 {
     memset(l, 0, sizeof *l);
     if (stages == NULL) {
         l->began = clock_now();
-        progress_begin("tries the teacher and measures steps", 0, "s");
+        progress_begin(strcmp(target, "plan") == 0
+                ? "tries the teacher and measures steps"
+                : "reads the text",
+            0, "s");
         return;
     }
     l->n = planned_stages(r, stages, l->s);
@@ -323,11 +327,12 @@ run_make(const struct run *r, const char *target, const char *stages)
 {
     const off_t from = lseek(r->fd, 0, SEEK_END);
     const int settings = strcmp(target, "settings") == 0;
+    const int checked = strcmp(target, "checked") == 0;
     struct line l;
     int status = 0, stopped;
     pid_t pid;
 
-    line_begin(r, &l, stages);
+    line_begin(r, &l, target, stages);
     pid = fork();
     if (pid < 0)
         die(EX_SYS, "fork:");
@@ -340,7 +345,9 @@ run_make(const struct run *r, const char *target, const char *stages)
         return;
     if (stopped)
         die(EX_STOP, "stopped; the same command goes on");
-    print_tail(r, from, settings ? LINES : LINES_ELSE);
+    print_tail(r, from, settings || checked ? LINES : LINES_ELSE);
+    if (checked)
+        die(EX_INPUT, "nothing was measured; all messages are in %s", r->log);
     if (settings)
         die(EX_USAGE,
             "%s was made by other arguments: give those, or name another "

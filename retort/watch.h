@@ -23,6 +23,7 @@ void run_begin(struct run *r, const char *out, char **words);
  * scripts/distil-plan writes, or NULL if there is none yet.  If make fails, the
  * end of the log is printed and the program exits:
  *   EX_USAGE  the target is "settings", which refuses other arguments
+ *   EX_INPUT  the target is "checked", which refuses text
  *   EX_STOP   a signal asked to stop
  *   EX_SYS    else */
 void run_make(const struct run *r, const char *target, const char *stages);

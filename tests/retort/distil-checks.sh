@@ -18,6 +18,47 @@ sed -n 10,12p "$top/corpus/en.jsonl" >other.jsonl
 # distil ARGUMENT ...: with the tiny teacher
 distil() { retort distil -m "$gguf" --params 30K "$@"; }
 
+# --- texts ---
+: >empty.txt
+printf '\n\n  \n' >blank.txt
+head -c 5000 "$BUILD/bin/clean" >program.txt
+printf 'a few words\n' >short.txt
+printf 'a few words of one short text\n' >brief.txt
+mkdir hollow
+cp empty.txt blank.txt hollow
+unread() { # unread WHAT PATTERN ARGUMENT ...: refused before the plan
+    what=$1 pattern=$2
+    shift 2
+    status 3 "$what is refused" distil -o unread "$@"
+    like "the message says why $what is refused" "$pattern" err
+    equal "no plan is printed for $what" "$(cat out)" ''
+    if [ -e unread/full/measured ]; then fail "nothing is measured for $what"
+    else pass "nothing is measured for $what"; fi
+}
+unread 'a program among the texts' 'program.txt: .*is a program' mine program.txt
+unread 'an empty file among the texts' 'empty.txt: holds no document' mine empty.txt
+unread 'a file of blank lines' 'blank.txt: holds no words: leave it out' mine blank.txt
+unread 'a folder of empty files' 'hollow: holds no words' mine hollow
+unread 'an empty file to judge on' 'empty.txt: holds no document' \
+    --held-out empty.txt mine
+unread 'a file of blank lines to judge on' 'blank.txt: holds no words' \
+    --held-out blank.txt mine
+unread 'text that is all held out' \
+    'less than a row of 32 tokens; 7 share words with .*--held-out' \
+    --held-out mine mine
+unread 'text of less than a row' '1 documents of about [0-9] tokens .*: give more text' \
+    --held-out mine short.txt
+unread 'text of which no share can be held out' 'or text to judge on \(--held-out' \
+    brief.txt
+status 1 'text to judge on that is not there is refused' distil -o unread \
+    --held-out none mine
+like 'the message names the text to judge on' '^retort distil: none: No such' err
+ok 'the folder takes other texts then' distil -o unread --tokens 200 --dry-run mine
+cp empty.txt mine/empty.txt
+ok 'an empty file in a folder of texts is no error' distil -o unread \
+    --tokens 200 --dry-run mine
+rm mine/empty.txt
+
 # --- models ---
 mkdir bare wordless
 cp "$top/tests/golden/gguf/f32-hf/config.json" bare
