@@ -59,6 +59,61 @@ ok 'an empty file in a folder of texts is no error' distil -o unread \
     --tokens 200 --dry-run mine
 rm mine/empty.txt
 
+# --- the plan ---
+like 'the plan says that few documents are held out' \
+    '^  held out [0-9] documents: .*intervals .*wide' out
+for i in 1 2 3 4 5 6 7 8; do cat "$top/corpus/held-out/en.jsonl"; done >many.jsonl
+ok 'a run with many documents to judge on is planned' distil -o many \
+    --tokens 200 --held-out many.jsonl --dry-run mine
+unlike 'the plan says nothing of many documents' '^  held out' out
+sed -n '13,18s/.*"text": *"\([^"\\]*\).*/\1/p' "$top/corpus/en.jsonl" >mine/10.txt
+cp unread/full/text.tsv before
+ok 'a text that has grown is planned' distil -o unread --tokens 200 --dry-run mine
+if cmp -s before unread/full/text.tsv; then fail 'text that has grown is read again'
+else pass 'text that has grown is read again'; fi
+rm mine/10.txt
+
+# --- answers ---
+# A trial as that of a teacher that follows instructions
+instructed() {
+    mkdir told
+    printf '0\n4\n8\n' >told/trial.times
+    printf '{"finish_reason": "eos"}\n{"finish_reason": "eos"}\n' >told/trial.jsonl
+    echo 100 >told/trial.tokens
+    echo WANTED=40 >told/answers.settings
+    printf 'train\t90\t20000\njudge\t30\t30000\n' >told/text.tsv
+    cp unread/full/measured told
+}
+instructed
+planned() { # planned: the plan of the folder told
+    "$top/scripts/distil-plan" plan told T=32 B=2 BATCHES=10 RATIO=0.25 TRIAL=2 \
+        ANSWERS=50 TEACHER="$gguf" NAME=told
+}
+ok 'a teacher that follows instructions is planned' planned
+like 'the plan says that half of the tokens are not of the text' \
+    '^  answers  50 % of the tokens are not your text' out
+like 'the plan says how to train on text alone' '--answers 0' out
+cp told/stages stages
+
+# --- what is left to do ---
+all=$(sed -n 's/^  time     \(.*\) by steps.*/\1/p' out)
+touch told/train.done told/questions.jsonl
+printf '{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n' >told/answers.all.jsonl.part
+ok 'a run that has begun is planned' planned
+like 'the plan says what time is left' \
+    "^  time     [0-9]+ s left of $all by steps measured here: answers 60 s, prune" out
+same 'the stages of the run stay the same' stages told/stages
+touch told/answers.all.jsonl
+mkdir told/pruned told/distilled
+touch told/pruned/config.json told/distilled/config.json told/eval.tsv told/summary.txt
+{ echo step; seq 10; } >told/distilled/metrics.tsv
+ok 'a run at its end is planned' planned
+like 'the plan says that nothing is left' '^  time     nothing is left to do' out
+{ echo step; seq 5; } >told/distilled/metrics.tsv
+ok 'a run that becomes longer is planned' planned
+like 'the stages after a longer distillation are left too' \
+    ' left of .*: distil [0-9]+ s, judge [0-9]+ s, write [0-9]+ s' out
+
 # --- models ---
 mkdir bare wordless
 cp "$top/tests/golden/gguf/f32-hf/config.json" bare
