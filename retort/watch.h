@@ -25,7 +25,9 @@ void run_begin(struct run *r, const char *out, char **words);
  *   EX_USAGE  the target is "settings", which refuses other arguments
  *   EX_INPUT  the target is "checked", which refuses text
  *   EX_STOP   a signal asked to stop
- *   EX_SYS    else */
+ *   EX_SYS    else
+ * If the reader of standard output has left, make is stopped, and the program
+ * exits with EX_OK. */
 void run_make(const struct run *r, const char *target, const char *stages);
 
 #endif

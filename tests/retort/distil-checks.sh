@@ -154,4 +154,49 @@ rm run/student/config.json
 status 1 'a folder without a model is refused' generate run -m run x
 like 'the message names the file that is missing' '^generate run: run/config.json: No' err
 
+# --- a reader that leaves ---
+# The run is so long that it does not end by itself.
+rc=0
+retort distil -m "$gguf" --params 30K --tokens 30M -o long mine 2>said |
+    head -n 2 >lines &
+wait $! || rc=$?
+equal 'a reader of two lines ends' $rc 0
+like 'the reader has got the plan' '^long: 30 thousand' lines
+if await grep -q 'peak' said; then pass 'the run ends when its reader has left'
+else fail 'the run ends when its reader has left'; fi
+like 'the run says that it can go on' 'has left.*same command goes on' said
+mkfifo pipe
+retort distil -m "$gguf" --params 30K --tokens 30M -o long mine >pipe 2>said &
+pid=$!
+head -n 1 <pipe >lines
+rc=0
+wait $pid || rc=$?
+equal 'a run whose reader leaves ends with status 0' $rc 0
+ok 'the folder of that run is free' retort distil -m "$gguf" --params 30K -o long \
+    --dry-run mine
+
+# --- what is lost by a stop ---
+# A recipe that only waits, in the stage of answers.
+mkdir -p fake/recipes fake/scripts
+cat >fake/recipes/own.mk <<'END'
+.PHONY: settings checked plan made
+settings checked:
+plan:
+	@mkdir -p $(WORK)/full
+	@printf 'x\n  fits\n' >$(WORK)/full/plan.txt
+	@printf 'answers\t60\tanswers.jsonl\tanswers.jsonl.part\t5\tanswers\n' \
+	    >$(WORK)/full/stages
+made:
+	@touch $(WORK)/at-work
+	@sleep 60
+END
+RETORT_SHAREDIR="$PWD/fake" retort distil -m "$gguf" -o asked mine >lines 2>said &
+pid=$!
+ok 'a run comes to its answers' await test -e asked/at-work
+kill -INT $pid
+rc=0
+wait $pid || rc=$?
+equal 'a run that is stopped at its answers ends with status 5' $rc 5
+like 'the stop says which answers are kept' \
+    'the answers up to the first unfinished one are kept, .* a round of texts' said
 done_testing
