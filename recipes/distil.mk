@@ -159,6 +159,9 @@ all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/bits.txt $(CONVERTED)
 	@echo 'the same as a page: $(OUT)/report.html'
 	@$(if $(SMOKE),echo 'SMOKE=1 shows that every step works; its figures mean nothing.')
 
+# Goals that refuse a run leave no settings that another would have to keep.
+only_looks = $(if $(MAKECMDGOALS),$(if $(filter-out settings checked,\
+             $(MAKECMDGOALS)),,yes))
 settings:
 	@mkdir -p $(OUT)
 	$(call same,$(OUT)/settings,$(cut_by),$(OUT))
@@ -177,7 +180,7 @@ settings:
 	    if [ -n "$$new" ]; then \
 	        echo "$(OUT) was made before $$new was changed:" \
 	            'remove $(OUT), or choose another WORK' >&2; exit 1; fi; fi
-	@[ -e $(OUT)/settings ] || \
+	@[ -e $(OUT)/settings ] || [ -n '$(only_looks)' ] || \
 	    printf '%s\n' $(call lines,,$(cut_by)) >$(OUT)/settings
 
 ## like: link what the run LIKE fetched, and made under the same settings
@@ -329,12 +332,13 @@ unseen   = $$(printf -- '--exclude %s ' $(or $(own),$(NEVER)) \
 exclude  = $(unseen) $(if $(share),--hold-out $(share)%:$(OUT)/held-out.left)
 clean    = $(call cleaned,$(PIECES)) $(exclude)
 
-$(OUT)/held-out.jsonl: $(original_made) | settings programs $(OUT)/plan.txt
+$(OUT)/held-out.jsonl: | settings programs \
+    $(if $(planned_by_own),,$(OUT)/plan.txt)
 	$(call cleaned,$(PIECES)) --hold-out $(share)%:$@.new $(TEXT) >/dev/null
 	@if grep -q '"key":' $@.new; then mv $@.new $@; else rm $@.new; printf '%s\n' \
-	    'JUDGED_SHARE=$(share): that share of the documents of TEXT is none' \
-	    'give HELD_OUT_TEXT, a larger JUDGED_SHARE, or PIECES="--split blank",' \
-	    'which makes each paragraph a document' >&2; exit 1; fi
+	    'a share of $(share) % of the documents is none to judge on: give more text,' \
+	    'or text to judge on (--held-out, HELD_OUT_TEXT), a larger JUDGED_SHARE,' \
+	    'or PIECES="--split blank", which makes each paragraph a document' >&2; exit 1; fi
 
 cut_ids  = $(BIN)/prune vocab -m $(original) --size $(VOCAB) -j $(THREADS) \
     --report $(OUT)/vocab.tsv -o $(whole)

@@ -51,7 +51,7 @@ pieces    := $(shell find -L $(TEXT) -type f 2>/dev/null | head -n 100 | awk ' \
 
 include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
 
-.PHONY: made not-shorter
+.PHONY: made checked not-shorter
 
 # A run becomes longer, never shorter.
 settings: $(if $(TOKENS),not-shorter)
@@ -59,15 +59,50 @@ not-shorter:
 	@[ "$(or $(begun),0)" -le $(steps) ] || { echo "this run has $$(($(begun) \
 	    * $(B) * $(T))) tokens, more than --tokens $(TOKENS)" >&2; exit 1; }
 
+## checked: the text, read before the teacher is tried and steps are measured
+checked: $(OUT)/text.tsv
+
+# Until the run has begun, the text may change, and is read again.
+begun_text = $(wildcard $(OUT)/train.done)
+again      = $(if $(begun_text),,$(if $(filter checked,$(MAKECMDGOALS)),settings))
+ifeq ($(begun_text),)
+$(OUT)/held-out.jsonl $(OUT)/text.tsv: $(OUT)/text.read
+endif
+# $(call each_read,OPTIONS,FILES): do all files and folders have words?
+each_read = for f in $(2); do $(call cleaned,$(1)) -q --stats $$f >$@.new || exit 1; \
+    awk -F '\t' '{ n = $$5 } END { exit !(n > 0) }' $@.new || { \
+    echo "$$f: holds no words: leave it out" >&2; exit 1; }; done
+$(OUT)/text.read: $(again) | settings programs
+	@$(call each_read,$(PIECES),$(TEXT))
+	@$(call each_read,$(WHOLE),$(HELD_OUT_TEXT))
+	@touch $@.new; mv $@.new $@
+
+# Documents and bytes to train on and to judge on.  A token of text has 3.5
+# bytes, as in scripts/distil-plan.
+$(OUT)/text.tsv: $(if $(share),$(own)) $(OUT)/judged | settings programs
+	@$(clean) -q --stats $(TEXT) >$@.train
+	@$(call cleaned,$(WHOLE)) -q --stats $(own) >$@.own
+	@awk -F '\t' -v OFS='\t' ' \
+	    FNR == 1 { i++ } { docs[i] = $$2; bytes[i] = $$3; dropped[i] = $$6 } \
+	    END { print "train", docs[1], bytes[1] >"$@.new"; \
+	        print "judge", docs[2], bytes[2] >"$@.new"; \
+	        if (bytes[1] / 3.5 >= $(T)) exit; \
+	        printf "%d documents of about %d tokens are left to train on, less " \
+	            "than a row of $(T) tokens%s: give more text, or other text to " \
+	            "judge on (--held-out)\n", docs[1], bytes[1] / 3.5, dropped[1] ? \
+	            "; " dropped[1] " share words with text to judge on" : ""; \
+	        exit 1 }' $@.train $@.own >&2
+	@rm $@.train $@.own; mv $@.new $@
+
 # Memory for B rows, and seconds for one row, whatever BATCHES will be.  Until
 # the run has begun, each plan measures steps again that were measured beside
 # other programs.
 measure = $(BIN)/plan $(1) -q -m $(or $(READY),$(original)) \
     --teacher $(original) -B $(2) -T $(T) -j $(THREADS) $(compute) $(planned)
-busy    = $(if $(filter plan,$(MAKECMDGOALS)),$(shell [ -e $(OUT)/train.done ] || \
+busy    = $(if $(filter plan,$(MAKECMDGOALS)),$(if $(begun_text),,$(shell \
           awk '$$1 == "time.waited" && $$2 >= 15 { print "settings" }' \
-          $(OUT)/measured 2>/dev/null))
-$(OUT)/measured: $(original_made) $(READY) $(busy) | programs
+          $(OUT)/measured 2>/dev/null)))
+$(OUT)/measured: $(original_made) $(READY) $(busy) | $(OUT)/text.tsv programs
 	@mkdir -p $(@D)
 	$(call measure,run,$(B)) >$@.all
 	$(call measure,measure,1) | grep '^time[.]' >>$@.all
@@ -86,8 +121,7 @@ estimate = $(TOP)scripts/distil-plan $(1) $(OUT) TEACHER='$(TEACHER)' \
     PARAMS='$(PARAMS)' T=$(T) B=$(B) BATCHES='$(BATCHES)' LR='$(LR)' \
     MAX_TIME='$(MAX_TIME)' CALIB_ROWS='$(CALIB_ROWS)' \
     REPAIR_ROWS='$(REPAIR_ROWS)' CANDIDATES='$(CANDIDATES)' \
-    TRIAL='$(TRIAL)' ANSWERS='$(answers)' JUDGED_SHARE='$(share)' \
-    SMOKE='$(SMOKE)' COMPUTE='$(COMPUTE)' TEXT='$(TEXT)' HELD_OUT_TEXT='$(HELD_OUT_TEXT)'
+    TRIAL='$(TRIAL)' ANSWERS='$(answers)' COMPUTE='$(COMPUTE)'
 tried    = $(if $(answers),$(OUT)/trial.jsonl $(OUT)/trial.tokens)
 $(OUT)/length.asked: asked = MAX_TIME
 $(OUT)/length: $(OUT)/length.asked $(OUT)/measured $(tried)
@@ -103,7 +137,8 @@ $(OUT)/answers.settings: | $(OUT)/length
 endif
 
 # Memory and disk that are free are looked for at each start.
-$(OUT)/plan.txt: $(OUT)/length $(if $(answers),$(OUT)/answers.settings) settings
+$(OUT)/plan.txt: $(OUT)/length $(OUT)/text.tsv \
+    $(if $(answers),$(OUT)/answers.settings) settings
 	@$(call estimate,plan) >$@.new
 	@mv $@.new $@
 

@@ -10,7 +10,9 @@
 #include "cli/out.h"
 #include "cli/shared.h"
 #include "docs/inputs.h"
+#include "model/files/model.h"
 #include "model/pass/compute.h"
+#include "tok/tok.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -70,6 +72,23 @@ fetched_names(const char *share, const char *name, int *found)
     return names.p;
 }
 
+/* Refuse a model that cannot be opened, or has no tokenizer. */
+static void
+check_model(const char *path)
+{
+    const int said = verbosity;
+    struct tokenizer *t;
+    struct model m;
+    struct err e;
+
+    verbosity = -1; /* the programs say it again */
+    if (model_open(&m, path, &e) < 0 || (t = tok_open(path, &e)) == NULL)
+        die_err(&e);
+    verbosity = said;
+    tok_free(t);
+    model_close(&m);
+}
+
 static void
 check_named_teacher(const char *share, const char *path)
 {
@@ -81,8 +100,10 @@ check_named_teacher(const char *share, const char *path)
 
     check_path("-m", path);
     if (there &&
-        (S_ISDIR(s.st_mode) || (dot != NULL && strcmp(dot, ".gguf") == 0)))
+        (S_ISDIR(s.st_mode) || (dot != NULL && strcmp(dot, ".gguf") == 0))) {
+        check_model(path);
         return;
+    }
     names = fetched_names(share, path, &found);
     if (there || !found)
         die(EX_SYS,
@@ -173,6 +194,7 @@ check_asked(const struct asked *a, const char *share)
         check_path("--into", a->into);
         if (!io_exists(a->into))
             die(EX_SYS, "--into: %s: there is no such file or folder", a->into);
+        check_model(a->into);
     }
     check_path("-o", a->out);
 }
@@ -436,6 +458,7 @@ distil_main(int argc, char **argv)
     words = make_words(&a, share);
     run_begin(&run, a.out, words);
     run_make(&run, "settings", NULL);
+    run_make(&run, "checked", NULL);
     run_make(&run, "plan", NULL);
     print_file(&a, "plan.txt");
     if (!plan_fits(&a))

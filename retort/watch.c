@@ -6,6 +6,7 @@
 #include "base/note.h"
 #include "base/stop.h"
 #include "cli/die.h"
+#include "cli/out.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
 
@@ -24,8 +25,8 @@
 enum {
     STAGES = 12, /* at most */
     TAIL = 4000, /* bytes of the log that are looked at when make fails */
-    /* Lines that are printed of them: of "settings", whose target lists what
-     * differs, and of other targets. */
+    /* Lines that are printed of them: of "settings" and "checked", which list
+     * what is refused, and of other targets. */
     LINES = 6,
     LINES_ELSE = 2
 };
@@ -172,12 +173,16 @@ stage_begin(const struct run *r, struct line *l, size_t now)
 }
 
 static void
-line_begin(const struct run *r, struct line *l, const char *stages)
+line_begin(const struct run *r, struct line *l, const char *target,
+    const char *stages)
 {
     memset(l, 0, sizeof *l);
     if (stages == NULL) {
         l->began = clock_now();
-        progress_begin("tries the teacher and measures steps", 0, "s");
+        progress_begin(strcmp(target, "plan") == 0
+                ? "tries the teacher and measures steps"
+                : "reads the text",
+            0, "s");
         return;
     }
     l->n = planned_stages(r, stages, l->s);
@@ -228,9 +233,9 @@ run_begin(struct run *r, const char *out, char **words)
     prog_saving(1);
 }
 
-/* Become make. */
+/* Become make, which gets the signal mask *mask. */
 static void
-become_make(const struct run *r, const char *target)
+become_make(const struct run *r, const char *target, const sigset_t *mask)
 {
     const int none = open("/dev/null", O_RDONLY);
     size_t n = 0;
@@ -244,6 +249,7 @@ become_make(const struct run *r, const char *target)
     unsetenv("MAKELEVEL");
     setpgid(0, 0);
     signal(SIGINT, SIG_DFL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
     if (none < 0 || dup2(none, 0) < 0 || dup2(r->fd, 1) < 0 ||
         dup2(r->fd, 2) < 0)
         _exit(127);
@@ -287,13 +293,33 @@ print_tail(const struct run *r, off_t from, size_t lines)
         prog_say(last[i % LINES]);
 }
 
-/* Wait for make, and send it each signal that asks to stop.  Returns 1 if there
- * was one.  Sets *status as waitpid does. */
-static int
+enum stopped { BY_NOTHING, BY_SIGNAL, BY_READER };
+
+/* Say what of the present stage is kept when the run stops. */
+static void
+note_kept(const struct line *l)
+{
+    const struct stage *s = &l->s[l->now];
+
+    if (l->now < l->n && s->parts <= 0.0)
+        note("stops; the stage %s will begin anew, all before it is kept",
+            s->name);
+    else if (l->now < l->n && strcmp(s->unit, "steps") != 0)
+        note("stops; the %s up to the first unfinished one are kept, those "
+             "after it, a round of texts at most, are written again",
+            s->unit);
+    else
+        note("stops; what is done is kept");
+}
+
+/* Wait for make, and send it each signal that asks to stop, or one when the
+ * reader of standard output has left.  Returns why it was stopped.  Sets
+ * *status as waitpid does. */
+static enum stopped
 wait_for_make(const struct run *r, pid_t pid, struct line *l, int *status)
 {
     const struct timespec tick = { .tv_nsec = 100000000 };
-    int stopped = 0;
+    enum stopped stopped = BY_NOTHING;
 
     for (;;) {
         const pid_t done = waitpid(pid, status, WNOHANG);
@@ -302,16 +328,11 @@ wait_for_make(const struct run *r, pid_t pid, struct line *l, int *status)
             return stopped;
         if (done < 0 && errno != EINTR)
             die(EX_SYS, "waiting for make:");
-        if (stop_asked != 0) {
-            stopped = 1;
+        if (stop_asked != 0 || (stopped == BY_NOTHING && out_reader_left())) {
+            stopped = stop_asked != 0 ? BY_SIGNAL : BY_READER;
             stop_asked = 0;
             kill(-pid, SIGINT);
-            if (l->now < l->n && l->s[l->now].parts <= 0.0)
-                note("stops; the stage %s will begin anew, all before it is "
-                     "kept",
-                    l->s[l->now].name);
-            else
-                note("stops; what is done is kept");
+            note_kept(l);
         }
         line_show(r, l);
         nanosleep(&tick, NULL);
@@ -323,24 +344,40 @@ run_make(const struct run *r, const char *target, const char *stages)
 {
     const off_t from = lseek(r->fd, 0, SEEK_END);
     const int settings = strcmp(target, "settings") == 0;
+    const int checked = strcmp(target, "checked") == 0;
     struct line l;
-    int status = 0, stopped;
+    enum stopped stopped;
+    sigset_t stop, mask;
+    int status = 0;
     pid_t pid;
 
-    line_begin(r, &l, stages);
+    line_begin(r, &l, target, stages);
+    /* A SIGINT must not get lost in this program's handler before the child
+     * has become make. */
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigprocmask(SIG_BLOCK, &stop, &mask);
     pid = fork();
     if (pid < 0)
         die(EX_SYS, "fork:");
     if (pid == 0)
-        become_make(r, target);
+        become_make(r, target, &mask);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     setpgid(pid, pid);
     stopped = wait_for_make(r, pid, &l, &status);
     progress_end();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return;
-    if (stopped)
+    if (stopped == BY_READER) {
+        note("stopped, as the reader of its output has left; the same command "
+             "goes on");
+        exit(EX_OK);
+    }
+    if (stopped == BY_SIGNAL)
         die(EX_STOP, "stopped; the same command goes on");
-    print_tail(r, from, settings ? LINES : LINES_ELSE);
+    print_tail(r, from, settings || checked ? LINES : LINES_ELSE);
+    if (checked)
+        die(EX_INPUT, "nothing was measured; all messages are in %s", r->log);
     if (settings)
         die(EX_USAGE,
             "%s was made by other arguments: give those, or name another "

@@ -23,8 +23,11 @@ void run_begin(struct run *r, const char *out, char **words);
  * scripts/distil-plan writes, or NULL if there is none yet.  If make fails, the
  * end of the log is printed and the program exits:
  *   EX_USAGE  the target is "settings", which refuses other arguments
+ *   EX_INPUT  the target is "checked", which refuses text
  *   EX_STOP   a signal asked to stop
- *   EX_SYS    else */
+ *   EX_SYS    else
+ * If the reader of standard output has left, make is stopped, and the program
+ * exits with EX_OK. */
 void run_make(const struct run *r, const char *target, const char *stages);
 
 #endif

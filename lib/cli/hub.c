@@ -46,6 +46,16 @@ is_id(const char *s)
         !has_suffix(name, ".gguf") && !has_suffix(name, ".json");
 }
 
+static int
+has_file(const char *folder, const char *file)
+{
+    char *path = xasprintf("%s/%s", folder, file);
+    const int there = io_exists(path);
+
+    free(path);
+    return there;
+}
+
 /* Path of the Hugging Face cache; the caller frees it. */
 static char *
 cache_dir(void)
@@ -104,6 +114,24 @@ cached(const char *id)
     return path;
 }
 
+/* Refuse the folder of a run of retort distil in the place of its student. */
+static void
+refuse_run(const char *path)
+{
+    static const char *const own[] = { "config.json", "tokenizer.json",
+        "tekken.json" };
+    char *student = xasprintf("%s/student", path);
+    int is_run = has_file(student, own[0]);
+
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        is_run = is_run && !has_file(path, own[i]);
+    if (is_run)
+        die(EX_SYS,
+            "%s: is the folder of a run of retort distil: its model is %s",
+            path, student);
+    free(student);
+}
+
 const char *
 hub_path(const char *name)
 {
@@ -111,6 +139,7 @@ hub_path(const char *name)
     const size_t n = sizeof of_hub - 1, label = label_length(name);
     const char *id = name + label;
 
+    refuse_run(id);
     if (strncmp(id, of_hub, n) == 0) {
         id += n;
         if (!is_id(id) && !is_old_id(id))

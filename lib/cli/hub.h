@@ -10,7 +10,8 @@
  *   else: name itself
  * A label, as in LABEL=hf:ORG/NAME, stays before the path.  Valid to the end of
  * the program.  Dies if the cache has no such snapshot (EX_SYS; the message
- * says how to get the model), or if what follows hf: is no id (EX_USAGE). */
+ * says how to get the model), if what follows hf: is no id (EX_USAGE), or if it
+ * is a folder of retort distil, whose model is in another (EX_SYS). */
 const char *hub_path(const char *name);
 
 #endif

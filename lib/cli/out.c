@@ -125,14 +125,15 @@ out_differ(const char *option, const char *path, ...)
     va_end(ap);
 }
 
-/* Has the reader of fd left?  The system is asked because stdio remembers that
- * a write failed, but not its errno. */
-static int
-reader_left(int fd)
+int
+out_reader_left(void)
 {
-    struct pollfd p = { .fd = fd };
+    struct pollfd p = { .fd = STDOUT_FILENO };
+    struct stat st;
 
-    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+    /* A terminal that was closed is no pipe. */
+    return fstat(p.fd, &st) == 0 && !S_ISCHR(st.st_mode) &&
+        poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
 }
 
 void
@@ -141,10 +142,10 @@ out_done(void)
     /* fclose() would not tell whether flushing or closing failed, nor why. */
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        /* A write has failed earlier, perhaps in printf(): write again to learn
-         * why.  The output is incomplete already, so one more byte does no
-         * harm. */
-        if (errno == 0 && reader_left(STDOUT_FILENO))
+        /* A write has failed earlier, perhaps in printf(), and stdio does not
+         * keep its errno: write again to learn why.  The output is incomplete
+         * already, so one more byte does no harm. */
+        if (errno == 0 && out_reader_left())
             errno = EPIPE;
         else if (errno == 0 && write(STDOUT_FILENO, "\n", 1) >= 0)
             errno = EIO;

@@ -7,6 +7,9 @@
 /* Write to standard output, past stdio.  If the reader has left (EPIPE), the
  * program ends quietly with status 0: the reader reports its own errors. */
 void out_put(const void *buf, size_t n);
+/* Has the reader of standard output, a pipe, left?  It is found out without
+ * writing. */
+int out_reader_left(void);
 /* Is file number fd a terminal that may get codes for bold text and colours, by
  * NO_COLOR and TERM? */
 int out_colours(int fd);
