@@ -159,9 +159,9 @@ all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/bits.txt $(CONVERTED)
 	@echo 'the same as a page: $(OUT)/report.html'
 	@$(if $(SMOKE),echo 'SMOKE=1 shows that every step works; its figures mean nothing.')
 
-# Goals that refuse a run leave no settings that another would have to keep.
-only_looks = $(if $(MAKECMDGOALS),$(if $(filter-out settings checked,\
-             $(MAKECMDGOALS)),,yes))
+# Goals that come before a run leave no settings that it would have to keep.
+only_looks = $(if $(MAKECMDGOALS),$(if $(filter-out settings checked \
+             $(if $(planned_by_own),plan),$(MAKECMDGOALS)),,yes))
 settings:
 	@mkdir -p $(OUT)
 	$(call same,$(OUT)/settings,$(cut_by),$(OUT))

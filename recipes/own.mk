@@ -62,8 +62,20 @@ not-shorter:
 ## checked: the text, read before the teacher is tried and steps are measured
 checked: $(OUT)/text.tsv
 
-# Until the run has begun, the text may change, and is read again.
+# Until the run has begun, all settings may change, and the text, which is read
+# again; then what depends on them is made again.
+begun_run  := $(wildcard $(OUT)/settings)
 begun_text = $(wildcard $(OUT)/train.done)
+ifeq ($(begun_run),)
+$(OUT)/measured.asked: asked = TEACHER READY B T COMPUTE STUDENT
+$(OUT)/measured: $(OUT)/measured.asked
+$(OUT)/trial.asked: asked = TEACHER SYSTEM ASK ANSWER LONGEST TRIAL SEED
+$(OUT)/trial.jsonl: $(OUT)/trial.asked
+$(OUT)/sized.asked: asked = RATIO PARAMS READY ANSWERS CALIB_ROWS REPAIR_ROWS \
+    CANDIDATES
+$(OUT)/length: $(OUT)/sized.asked
+$(OUT)/answers.settings: settings
+endif
 again      = $(if $(begun_text),,$(if $(filter checked,$(MAKECMDGOALS)),settings))
 ifeq ($(begun_text),)
 $(OUT)/held-out.jsonl $(OUT)/text.tsv: $(OUT)/text.read

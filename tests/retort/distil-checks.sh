@@ -154,6 +154,28 @@ rm run/student/config.json
 status 1 'a folder without a model is refused' generate run -m run x
 like 'the message names the file that is missing' '^generate run: run/config.json: No' err
 
+# --- settings may change until the run begins ---
+ok 'a run is planned' distil -o free --tokens 200 --dry-run mine
+sed 's/^time[.]waited .*/time.waited 0 %/' free/full/measured >before
+cp before free/full/measured # else a busy machine measures again
+ok 'another size is planned in its folder' retort distil -m "$gguf" --params 29K \
+    -o free --tokens 400 --dry-run mine
+like 'the plan has the other size' '^free: 29 thousand' out
+like 'the plan has the other length' '^  tokens   448,' out
+same 'steps are not measured again for it' before free/full/measured
+ok 'other text is planned in its folder' distil -o free --tokens 200 --dry-run mine \
+    other.jsonl
+ok 'rows of another length are planned in its folder' env T=16 retort distil \
+    -m "$gguf" --params 30K -o free --tokens 200 --dry-run mine
+if cmp -s before free/full/measured; then fail 'then steps are measured again'
+else pass 'then steps are measured again'; fi
+ok 'the run is made as the last command says' distil -o free --tokens 200 mine
+equal 'it has the rows of that command' \
+    "$(grep -x 'T=.*' free/full/settings)" T=32
+status 2 'then another size is refused' retort distil -m "$gguf" --params 29K \
+    -o free --tokens 200 mine
+like 'the message says how the run was made' 'made with PARAMS=30000, not' err
+
 # --- a reader that leaves ---
 # The run is so long that it does not end by itself.
 rc=0
