@@ -25,7 +25,13 @@ static const struct {
     { "falcon", "several query heads" }, { "gpt_bigcode", "several query" },
     { "opt", "ReLU" }, { "nemotron", "squared ReLU" },
     { "gpt_neo", "scores that are not scaled" },
-    { "olmo", "norms without weights" }, { "bitnet", "three values" } };
+    { "olmo", "norms without weights" }, { "bitnet", "three values" },
+    { "stablelm", "a gated MLP behind LayerNorm" }, { "gptj", "RoPE by pairs" },
+    { "xglm", "sines" }, { "diffllama", "differential attention" },
+    { "qwen2_vl", "the part for text is not read" },
+    { "llava", "the part for text is not read" },
+    { "glm4_moe", "experts of another kind" },
+    { "internlm2", "code of their own" } };
 
 static void
 test_named(const char *type, const char *why)

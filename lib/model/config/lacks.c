@@ -38,18 +38,36 @@ static const struct {
       "nomic-bert-moe neo-bert jina-bert-v2 jina-bert-v3 t5encoder "
       "gemma-embedding llama-embed ",
         "an encoder and no decoder" },
-    { " clip siglip siglip2 vit dinov2 dinov3_vit ",
+    { " clip clip_text_model clip_vision_model siglip siglip_vision_model "
+      "siglip2 vit dinov2 dinov3_vit ",
         "an encoder of images and no decoder" },
+    { " qwen2_vl qwen2_vl_text qwen2vl qwen3vl qwen3_vl_moe qwen3_vl_moe_text "
+      "qwen3vlmoe qwen2_5_omni qwen3_omni_moe phi3_v phi4_multimodal phi4mm "
+      "llava multi_modality minimax_m3_vl fuyu chameleon ",
+        "images or sound, beside which the part for text is not read" },
+    { " ernie4_5_moe ernie4_5-moe glm4_moe glm4moe glm4v_moe dots1 minimax_m2 "
+      "minimax-m2 lfm2_moe lfm2moe hunyuan_v1_moe hunyuan-moe granitemoe "
+      "granitemoeshared dbrx phimoe jetmoe flex_olmo afmoe cohere2_moe "
+      "exaone_moe exaone-moe solar_open bailing_moe bailingmoe bailingmoe2 "
+      "mimo_v2_flash longcat_flash arctic grok step3p5 step3p7 step35 ",
+        "experts of another kind than the mixtures in retort(7)" },
     { " llada llada-moe dream rnd1 diffusion_gemma diffusion_gemma_text ",
         "diffusion, which does not write from left to right" },
     { " bloom mpt ", "ALiBi in place of RoPE" },
     { " falcon gpt_bigcode ",
         "a fused matrix in which several query heads share keys, or ALiBi" },
+    { " gptj codegen ", "RoPE by pairs behind LayerNorm with biases" },
+    { " stablelm ", "a gated MLP behind LayerNorm with biases" },
+    { " xglm ", "positions that are sines" },
+    { " diffllama ", "differential attention" },
     { " opt ", "an MLP with ReLU, and positions that begin at 2" },
-    { " nemotron arcee ", "an MLP with squared ReLU" },
+    { " nemotron arcee persimmon jais2 ", "an MLP with squared ReLU" },
     { " gpt_neo ", "scores that are not scaled" },
     { " olmo ", "norms without weights" },
     { " bitnet ", "weights of three values" },
+    { " kimi_k2 chatglm internlm internlm2 xverse mimo baichuan qwen minicpm "
+      "orion deepseek deepseek_ref aquila plamo codeshell refact ",
+        "code of their own, which transformers lacks" },
 };
 
 /* Does the list, a string as in the table, have the type? */
