@@ -2,12 +2,13 @@
 usage: deepseek.py OUTDIR [NAME...]           (tests/golden/experts)
        deepseek.py --sweep OUTDIR build/tests/model/experts
 Writes a folder as models are published and NAME.safetensors with ids, first, logits,
-route.K and grad.X as experts.py, losses of those without a dash, and aux and aux.X, the loss of load balance and its
+route.K and grad.X as experts.py, losses of those without a dash, experts.K, kept.K and
+cut of those without groups, and aux and aux.X, the loss of load balance and its
 gradient, from scores that are divided by their sum (arXiv:2412.19437, eq. 17 to 20, times
 the number of experts a token goes to).  deepseek_v2 also as a GGUF of the kind that
 llama.cpp's converter wrote first, deepseek_v3-equal only as one of today's kind, with
-attn_kv_b in two parts and sizes of the latents; models that end with -equal have no
-gradients.  Routers' weights are large, so that no two
+attn_kv_b in two parts and sizes of the latents; models that end with -equal or -one
+have no gradients.  Routers' weights are large, so that no two
 experts are equal, and shifts (e_score_correction_bias) are in float32 with numbers
 that bfloat16 does not have, so large that they change choices.
 --sweep makes other configurations and lets the test compare them."""
@@ -41,6 +42,9 @@ MODELS = {
         SIZE, topk_method='group_limited_greedy', n_group=4, topk_group=2,
         rope_parameters=YARN)),
     'deepseek_v3': (*V3, dict(SIZE, n_group=4, topk_group=2, rope_parameters=YARN)),
+    # experts that form no groups can be removed
+    'deepseek_v3-one': (*V3, dict(SIZE, n_group=1, topk_group=1, num_experts_per_tok=2,
+                                  rope_parameters=PLAIN)),
     # a GGUF has one mscale
     'deepseek_v3-equal': (*V3, dict(SIZE, n_group=4, topk_group=2, rope_parameters=dict(
         YARN, mscale=0.7))),
@@ -218,7 +222,9 @@ def golden(out, name):
     tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
     if '-' not in name:
         tensors['losses'] = trained(cfg, m)
-    if '-equal' not in name:
+    if cfg.n_group is None or cfg.n_group <= 1:
+        tensors |= experts.removed(cfg, m, ids)
+    if not name.endswith(('-equal', '-one')):
         tensors |= gradients(cfg, m, ce / n, 'grad.', '')
         tensors |= gradients(cfg, m, sum(20 * a for a in aux), 'aux.', r'\.gate\.weight$')
         tensors['aux'] = torch.stack(aux).detach()

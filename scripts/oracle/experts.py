@@ -272,7 +272,7 @@ def cut_logits(cfg, m, ids, kept):
     cut = type(m)(small).double().eval()
     state = {}
     for k, p in m.state_dict().items():
-        at = re.match(r'model\.layers\.(\d+)\.mlp\.(gate\.weight|experts\.)', k)
+        at = re.match(r'model\.layers\.(\d+)\.mlp\.(gate\.|experts\.)', k)
         state[k] = p[kept[int(at[1])].long()] if at else p
     cut.load_state_dict(state)
     z = torch.zeros(2, 20, cfg.vocab_size)
@@ -281,6 +281,15 @@ def cut_logits(cfg, m, ids, kept):
             for at, length in zip((0, lens[0]), lens):
                 z[b, at:at + length] = cut(ids[b:b + 1, at:at + length]).logits[0].float()
     return z
+
+
+def removed(cfg, m, ids):
+    """experts.K, kept.K and cut"""
+    of = measure(m, ids)
+    kept = {i: x[2].topk(3).indices.sort().values.to(torch.uint8) for i, x in of.items()}
+    return {**{f'experts.{i}': x for i, x in of.items()},
+            **{f'kept.{i}': x for i, x in kept.items()},
+            'cut': cut_logits(cfg, m, ids, kept)}
 
 
 def grads(cfg, m):
@@ -370,11 +379,7 @@ def golden(out, name):
             tensors['aux.' + key] = g.float().contiguous()
     tensors |= dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits,
                     aux=torch.stack(aux).detach())
-    of = measure(m, ids)
-    kept = {i: x[2].topk(3).indices.sort().values.to(torch.uint8) for i, x in of.items()}
-    tensors |= {f'experts.{i}': x for i, x in of.items()}
-    tensors |= {f'kept.{i}': x for i, x in kept.items()}
-    tensors['cut'] = cut_logits(cfg, m, ids, kept)
+    tensors |= removed(cfg, m, ids)
     if name.endswith('-trained'):
         tensors = {k: tensors[k] for k in ('ids', 'first', 'logits', 'losses')}
     weights = {}
