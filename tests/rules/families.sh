@@ -20,9 +20,9 @@ ok 'docs/families.md is what scripts/families-table writes' \
 status 1 'no family is without numbers of transformers' \
     grep -E '^[|] [a-z0-9_]+ [|] [a-z0-9_ ]*[|] [|]' table.md
 # lists of refused types in the table have a space before and behind each type
-sed -n 's/^| \([a-z0-9_]*\) |.*/\1/p' table.md | sed '1d; s/.*/ & /' >read
+sed -n 's/^| \([a-z0-9_]*\) |.*/\1/p' table.md | sed '1d; s/.*/ & /' >types
 status 1 'no type that is read is among those that are refused' \
-    grep -F -f read "$top/lib/model/config/lacks.c"
+    grep -F -f types "$top/lib/model/config/lacks.c"
 
 # a copy in which one family has more
 mkdir -p copy/lib
