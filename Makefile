@@ -285,18 +285,20 @@ fresh:
 # An absolute path; abspath would cut it at spaces.
 full = $(and $(1),$(if $(filter /%,$(firstword $(1))),,$(CURDIR)/)$(1))
 
-## check-real: real models: MODEL=SmolLM2....gguf TOKDIR=dir MODELS=dir
+## check-real: real models: MODEL=SmolLM2....gguf TOKDIR=dir MODELS=dir PUBLISHED=dir
 check-real: all $(REAL)
-	@test -f '$(MODEL)' || test -d '$(TOKDIR)' || test -d '$(MODELS)' || { \
-	    echo 'usage: make check-real MODEL=FILE.gguf TOKDIR=DIR MODELS=DIR' \
+	@test -f '$(MODEL)' || test -d '$(TOKDIR)' || test -d '$(MODELS)' || \
+	    test -d '$(PUBLISHED)' || { \
+	    echo 'usage: make check-real MODEL=FILE.gguf TOKDIR=DIR MODELS=DIR PUBLISHED=DIR' \
 	    '(SmolLM2-135M-Instruct Q4_1, which recipes/ fetches;' \
 	    'FAMILY/tokenizer.json, see tests/golden/README.md;' \
-	    'files that tests/real/models.sh names)' >&2; exit 2; }
+	    'files that tests/real/models.sh and published.sh name)' >&2; exit 2; }
 	@BUILD=$(BUILD) TEST_SECONDS=3600 RETORT_MODEL='$(call full,$(MODEL))' \
 	    RETORT_TOKDIR='$(call full,$(TOKDIR))' \
 	    RETORT_MODELS='$(call full,$(MODELS))' \
+	    RETORT_PUBLISHED='$(call full,$(PUBLISHED))' \
 	    scripts/check tests/real/smollm2.sh tests/real/tokenizers.sh \
-	    tests/real/models.sh tests/real/integers.sh
+	    tests/real/models.sh tests/real/integers.sh tests/real/published.sh
 
 ## check-tasks: public task sets against lm-eval: TASKS=dir MODELS=dir
 check-tasks: all

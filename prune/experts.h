@@ -38,6 +38,7 @@ struct expert_cut {
     struct model m;
     const unsigned char **part; /* [L,4,n] each kept expert's first row in each
                                  * of the 4 weights that are cut */
+    float *shift; /* [L,n] numbers of DeepSeek-V3's e_score_correction_bias */
 };
 void experts_cut(struct expert_cut *x, const struct model *m,
     const uint32_t *kept, size_t n);

@@ -99,6 +99,25 @@ cut_weight(struct weight *w, const struct weight *from, const uint32_t *kept,
     w->rows = n * each;
 }
 
+/* Set w, a vector with a number for each expert, to those of the n kept ones in
+ * `from`, which are copied to `to`. */
+static void
+cut_vector(struct weight *w, const struct weight *from, const uint32_t *kept,
+    size_t n, float *to)
+{
+    float *all = xcalloc(from->cols + 1, sizeof *all);
+
+    weight_rows(from, 0, 1, all);
+    for (size_t e = 0; e < n; e++)
+        to[e] = all[kept[e]];
+    free(all);
+    *w = (struct weight){ .data = (const unsigned char *)to,
+        .dtype = DT_F32,
+        .rows = 1,
+        .cols = n,
+        .stride = n * sizeof *to };
+}
+
 void
 experts_cut(struct expert_cut *x, const struct model *m, const uint32_t *kept,
     size_t n)
@@ -111,6 +130,7 @@ experts_cut(struct expert_cut *x, const struct model *m, const uint32_t *kept,
     x->m.c.router.n = n;
     x->m.block = xcalloc(L, sizeof *x->m.block);
     x->part = xcalloc(L * 4 * n, sizeof *x->part);
+    x->shift = xcalloc(L * n, sizeof *x->shift);
     memcpy(x->m.block, m->block, L * sizeof *m->block);
     for (size_t i = 0; i < L; i++) {
         struct block *b = &x->m.block[i];
@@ -119,6 +139,9 @@ experts_cut(struct expert_cut *x, const struct model *m, const uint32_t *kept,
             cut_weight(&b->w[cut[k]], &m->block[i].w[cut[k]], kept + i * n, n,
                 m->block[i].w[cut[k]].rows / b->experts,
                 x->part + (i * 4 + k) * n);
+        if (b->w[W_ROUTER_SHIFT].rows > 0)
+            cut_vector(&b->w[W_ROUTER_SHIFT], &m->block[i].w[W_ROUTER_SHIFT],
+                kept + i * n, n, x->shift + i * n);
         b->experts = b->experts > 0 ? n : 0;
     }
 }
@@ -128,4 +151,5 @@ experts_cut_free(struct expert_cut *x)
 {
     free(x->m.block);
     free(x->part);
+    free(x->shift);
 }

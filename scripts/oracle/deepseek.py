@@ -2,11 +2,13 @@
 usage: deepseek.py OUTDIR [NAME...]           (tests/golden/experts)
        deepseek.py --sweep OUTDIR build/tests/model/experts
 Writes a folder as models are published and NAME.safetensors with ids, first, logits,
-route.K and grad.X as experts.py, and aux and aux.X, the loss of load balance and its
+route.K and grad.X as experts.py, losses of those without a dash, experts.K, kept.K and
+cut of those without groups, and aux and aux.X, the loss of load balance and its
 gradient, from scores that are divided by their sum (arXiv:2412.19437, eq. 17 to 20, times
 the number of experts a token goes to).  deepseek_v2 also as a GGUF of the kind that
 llama.cpp's converter wrote first, deepseek_v3-equal only as one of today's kind, with
-attn_kv_b in two parts and sizes of the latents.  Routers' weights are large, so that no two
+attn_kv_b in two parts and sizes of the latents; models that end with -equal or -one
+have no gradients.  Routers' weights are large, so that no two
 experts are equal, and shifts (e_score_correction_bias) are in float32 with numbers
 that bfloat16 does not have, so large that they change choices.
 --sweep makes other configurations and lets the test compare them."""
@@ -21,7 +23,7 @@ import transformers
 
 import experts
 import st
-from family import ROWS, SEED
+from family import ROWS, SEED, trained
 
 SIZE = dict(vocab_size=47, hidden_size=24, intermediate_size=20, num_hidden_layers=3,
             num_attention_heads=3, num_key_value_heads=3, max_position_embeddings=64,
@@ -40,6 +42,9 @@ MODELS = {
         SIZE, topk_method='group_limited_greedy', n_group=4, topk_group=2,
         rope_parameters=YARN)),
     'deepseek_v3': (*V3, dict(SIZE, n_group=4, topk_group=2, rope_parameters=YARN)),
+    # experts that form no groups can be removed
+    'deepseek_v3-one': (*V3, dict(SIZE, n_group=1, topk_group=1, num_experts_per_tok=2,
+                                  rope_parameters=PLAIN)),
     # a GGUF has one mscale
     'deepseek_v3-equal': (*V3, dict(SIZE, n_group=4, topk_group=2, rope_parameters=dict(
         YARN, mscale=0.7))),
@@ -48,6 +53,8 @@ MODELS = {
         {k: v for k, v in SIZE.items() if k != 'first_k_dense_replace'}, n_group=2,
         topk_group=1, mlp_layer_types=['dense', 'dense', 'sparse'], rope_parameters=YARN)),
 }
+MODELS['glm4_moe_lite-equal'] = (*MODELS['glm4_moe_lite'][:2], dict(
+    MODELS['glm4_moe_lite'][2], rope_parameters=dict(YARN, mscale=0.7)))
 SWEEP = {
     'v2-lora': (*V2, dict(SIZE, rope_parameters=PLAIN)),
     'v2-wide-value': (*V2, dict(SIZE, v_head_dim=10, rope_parameters=YARN)),
@@ -213,7 +220,11 @@ def golden(out, name):
     for part in m.modules():
         assert getattr(part, 'differ', 1) > 0
     tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
-    if name != 'deepseek_v3-equal':
+    if '-' not in name:
+        tensors['losses'] = trained(cfg, m)
+    if cfg.n_group is None or cfg.n_group <= 1:
+        tensors |= experts.removed(cfg, m, ids)
+    if not name.endswith(('-equal', '-one')):
         tensors |= gradients(cfg, m, ce / n, 'grad.', '')
         tensors |= gradients(cfg, m, sum(20 * a for a in aux), 'aux.', r'\.gate\.weight$')
         tensors['aux'] = torch.stack(aux).detach()

@@ -4,7 +4,7 @@ Writes OUTDIR/NAME/ (config.json as transformers writes it, model.safetensors in
 bfloat16), OUTDIR/NAME.gguf where the family has one, and OUTDIR/NAME.safetensors:
   ids u16 [2,20]; first u32 [2,20]: where in its row each token's piece begins
   logits F32 [2,20,V]
-  losses F64 [4]: of TRAINED alone, in three steps of AdamW
+  losses F64 [4]: in three steps of AdamW, of one model of each family
   grad.X F32: gradient of the mean cross-entropy of the next token, over the
     positions whose next token is in the same piece; if the model's blocks keep
     less than X, only the part kept, and no tensor if that is nothing.  Rows of a
@@ -42,6 +42,14 @@ FAMILIES = {
     'mistral': ('mistral', 'Mistral', dict(
         sliding_window=5, max_position_embeddings=4, rms_norm_eps=1e-5,
         use_sliding_window=False, eos_token_id=[2, 7])),
+    # a GGUF has no window, nor frequencies by the length of a text
+    'mistral-full': ('mistral', 'Mistral', dict(sliding_window=None)),
+    'ministral-full': ('ministral', 'Ministral', dict(
+        sliding_window=5, layer_types=['full_attention'] * 2)),
+    'olmo2-full': ('olmo2', 'Olmo2', dict(max_position_embeddings=64)),
+    'llama': ('llama', 'Llama', dict(max_position_embeddings=64, rope_parameters=dict(
+        rope_type='llama3', rope_theta=1e4, factor=4.0, low_freq_factor=1.0,
+        high_freq_factor=4.0, original_max_position_embeddings=8))),
     'qwen2': ('qwen2', 'Qwen2', dict(max_position_embeddings=64, rope_theta=1e6)),
     'qwen3': ('qwen3', 'Qwen3', dict(
         max_position_embeddings=64, tie_word_embeddings=True)),
@@ -160,7 +168,6 @@ FAMILIES |= {
         ODD, num_hidden_layers=1, rope_parameters=dict(
             YARN, llama_4_scaling_beta=0.1))),
 }
-TRAINED = ['apertus', 'gpt_neox', 'gpt2', 'starcoder2', 'phi', 'glm4', 'exaone4']
 # what a family's configuration does not have
 LACKS = {'gpt_neox': ['num_key_value_heads', 'head_dim'],
          'gpt2': ['num_key_value_heads', 'head_dim', 'intermediate_size']}
@@ -207,6 +214,10 @@ def double(module):
     if 'transformers.modeling_rope_utils_double' not in sys.modules:
         in_double('transformers.modeling_rope_utils')
     return in_double(f'transformers.models.{module}.modeling_{module}')
+
+
+def is_trained(name):
+    return '-' not in name and name != 'mistral3'
 
 
 def make(name):
@@ -303,6 +314,9 @@ def write_special(o, cfg, p):
         o.add_embedding_scale(cfg.embedding_multiplier)
         o.add_residual_scale(cfg.residual_multiplier)
         o.add_logit_scale(cfg.logits_scaling)
+    if cfg.model_type in ('llama', 'mistral', 'ministral'):
+        o.add_vocab_size(cfg.vocab_size)
+        o.add_rope_dimension_count(cfg.head_dim)
     if cfg.model_type in ('glm', 'glm4'):
         o.add_rope_dimension_count(int(cfg.head_dim * p['partial_rotary_factor']))
     if cfg.model_type == 'phi3':
@@ -350,12 +364,12 @@ def llama3_divisors(cfg):
 
 
 def write_gguf(path, cfg, m):
-    """the same model as llama.cpp's converter writes it, matrices in BF16.  None
-    for mistral and ministral, whose GGUF is llama's: gguf_small.py writes those; nor for models
-    whose blocks differ, which a GGUF cannot say"""
+    """the same model as llama.cpp's converter writes it, matrices in BF16.  None for
+    models that have what a GGUF cannot say, such as blocks that differ"""
     if path.endswith(('-cut.gguf', '-sees.gguf', '-published.gguf')):
         return
-    arch = {'qwen3_5_text': 'QWEN35', 'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
+    arch = {'llama': 'LLAMA', 'mistral': 'LLAMA', 'ministral': 'LLAMA', 'olmo2': 'OLMO2',
+            'qwen3_5_text': 'QWEN35', 'qwen2': 'QWEN2', 'qwen3': 'QWEN3', 'gemma3_text': 'GEMMA3',
             'cohere': 'COMMAND_R', 'cohere2': 'COHERE2',
             'gemma': 'GEMMA', 'gemma2': 'GEMMA2', 'olmo3': 'OLMO2', 'granite': 'GRANITE',
             'phi3': 'PHI3', 'ministral3': 'MISTRAL3', 'smollm3': 'SMOLLM3',
@@ -363,6 +377,9 @@ def write_gguf(path, cfg, m):
             'gpt_neox': 'GPTNEOX', 'gpt2': 'GPT2', 'starcoder2': 'STARCODER2', 'phi': 'PHI2', 'glm4': 'GLM4',
             'glm': 'CHATGLM', 'exaone4': 'EXAONE4'}
     if cfg.model_type not in arch or path.endswith('/mistral3.gguf') or (
+            cfg.model_type == 'mistral' and cfg.sliding_window) or (
+            cfg.model_type == 'ministral' and 'sliding_attention' in cfg.layer_types) or (
+            cfg.model_type == 'olmo2' and cfg.rope_parameters['rope_type'] == 'dynamic') or (
             cfg.model_type == 'gemma2' and not (cfg.tie_word_embeddings and cfg.attn_logit_softcapping)) or (
             cfg.model_type in ('gemma', 'cohere', 'cohere2') and not cfg.tie_word_embeddings) or (
             cfg.model_type == 'gpt_neox' and not (cfg.attention_bias and cfg.hidden_act == 'gelu')) or (
@@ -424,7 +441,8 @@ def write_gguf(path, cfg, m):
         x = p.detach().float().numpy()
         if 'norm' in k and 'gemma' in cfg.model_type:
             x = x + 1
-        if cfg.model_type in ('granite', 'ministral3', 'smollm3') and re.search('[qk]_proj', k):
+        if cfg.model_type in ('llama', 'mistral', 'ministral', 'granite', 'ministral3',
+                              'smollm3') and re.search('[qk]_proj', k):
             # llama.cpp: rotary pairs become neighbours
             x = x.reshape(-1, 2, cfg.head_dim // 2, x.shape[1]).swapaxes(1, 2).reshape(x.shape)
         if cfg.model_type == 'qwen3_5_text':
@@ -535,7 +553,7 @@ def trained(cfg, m):
     blocks' matrices decay"""
     m, path = copy.deepcopy(m), []
     block = [p for k, p in m.named_parameters() if re.search(r'\.(layers|h)\.', k) and (
-        p.ndim == 2 or '.experts.' in k)]
+        p.ndim == 2 or '.experts.' in k) and 'bias' not in k]
     rest = [p for p in m.parameters() if not any(p is x for x in block)]
     opt = torch.optim.AdamW([dict(params=block, weight_decay=0.1), dict(params=rest)],
                             lr=0.01, betas=(0.9, 0.95), eps=1e-8, weight_decay=0)
@@ -603,7 +621,7 @@ def published_gpt2(path, c, weights):
 def golden(out, name):
     cfg, m = make(name)
     ids, first, logits, ce = run(cfg, m)
-    losses = trained(cfg, m) if name in TRAINED else None
+    losses = trained(cfg, m) if is_trained(name) else None
     ce.backward()
     tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
     if losses is not None:

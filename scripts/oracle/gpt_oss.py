@@ -20,7 +20,7 @@ import transformers
 
 import experts
 import st
-from family import SEED, double
+from family import SEED, double, trained
 
 E, K, L = 5, 2, 2
 # the corners of yarn lie between two dimensions, at 1.07 and 2.41 of 0..3
@@ -158,6 +158,8 @@ def golden(out, name):
     cfg, m = make(name)
     ids, first, logits, ce, n, aux, tensors = experts.run_rows(
         m, forward, cfg.vocab_size, E, K)
+    if name == 'gpt_oss':
+        tensors['losses'] = trained(cfg, m)
     (ce / n).backward(retain_graph=True)
     for key, p in m.named_parameters():
         tensors |= {'grad.' + a: g.float().contiguous()

@@ -1,5 +1,4 @@
-"""Adapters by PEFT of families whose matrices are stored otherwise than Llama's:
-logits in double precision.
+"""Adapters by PEFT of each family: logits in double precision.
 usage: lora_kinds.py OUTDIR [NAME...]   (tests/golden/lora; needs peft)
 With names, the others' tensors stay as they are in OUTDIR/kinds.safetensors.
 The base models are those of tests/golden/family and tests/golden/experts, made again
@@ -9,11 +8,12 @@ logits.NAME F32.
   and of all but NOT_TRAINED loss.NAME F64 [5], after.NAME.TENSOR F64 as lora.py,
 whose AdamW it is.
   phi3, phi3-dora    qkv_proj, gate_up_proj (each one matrix), o_proj, down_proj
-  qwen3_moe, gpt_oss q_proj, k_proj, v_proj, o_proj beside experts
+  mixtral, qwen2_moe, qwen3_moe, olmoe, gpt_oss  q_proj, k_proj, v_proj, o_proj beside experts
   qwen3_next, qwen3_5_moe  the same, beside blocks without attention too
   qwen3_5            the same, beside blocks without attention, and the MLP
   cohere, cohere2    the same, and the MLP, which read one norm
   exaone4            the same, whose norms come after
+  the names of PLAIN the same, in Llama's order
   apertus, starcoder2, phi  the same, whose MLP has no gate
   glm4, glm          attention, and gate_up_proj (one matrix)
   gpt_neox, gpt_neox-dora  query_key_value (one matrix, its rows by head), and the others
@@ -39,6 +39,8 @@ FUSED = ['qkv_proj', 'gate_up_proj', 'o_proj', 'down_proj']
 NEOX = ['query_key_value', 'dense', 'dense_h_to_4h', 'dense_4h_to_h']
 GPT2 = ['c_attn', 'c_fc', 'c_proj']
 NOT_TRAINED = ['cohere', 'glm', 'gpt2-dora', 'gpt_neox-dora']
+PLAIN = ['llama', 'mistral', 'qwen2', 'qwen3', 'gemma3', 'gemma2', 'gemma', 'olmo2', 'olmo3',
+         'smollm3', 'granite', 'ministral3', 'seed_oss', 'ministral']
 KINDS = {
     'phi3': (lambda: family.make('phi3'), FUSED, False),
     'phi3-dora': (lambda: family.make('phi3'), FUSED, True),
@@ -65,6 +67,11 @@ KINDS = {
     'gpt2-dora': (lambda: family.make('gpt2'), GPT2, True),
     'gpt_neox-dora': (lambda: family.make('gpt_neox'), NEOX, True),
 }
+for one in PLAIN:
+    KINDS[one] = (lambda one=one: family.make(one)), ATTENTION + MLP, False
+for one in 'mixtral', 'qwen2_moe', 'olmoe':
+    KINDS[one] = (lambda one=one: experts.random_model(*experts.FAMILIES[one], 10)[:2],
+                  ATTENTION, False)
 
 
 def golden(out, name, got):

@@ -8,7 +8,7 @@ file params.tsv has a row for each: name, parameters by transformers with buffer
 that are stored (e_score_correction_bias of DeepSeek-V3), the published number
 (- if only a name that is not rounded tells it), its source.
 """
-import json, sys
+import json, re, sys
 import torch, transformers
 from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -169,6 +169,50 @@ MODELS = {
     'qwen3.5-397b-a17b': (dict(DELTA | QWEN_35 | BIG,
         hidden_size=4096, moe_intermediate_size=1024, num_experts=512, num_experts_per_tok=10,
         num_hidden_layers=60, shared_expert_intermediate_size=1024), '397B', 'model card'),
+    'gemma-7b': (dict(model_type='gemma', hidden_act='gelu_pytorch_tanh', hidden_size=3072, head_dim=256,
+        intermediate_size=24576, num_attention_heads=16, num_key_value_heads=16, num_hidden_layers=28,
+        vocab_size=256000, attention_bias=False, rms_norm_eps=1e-6, rope_theta=10000.0,
+        max_position_embeddings=8192), '8.54B', 'arXiv:2403.08295, table 2 (0.787B and 7.751B)'),
+    'smollm3-3b': (dict(model_type='smollm3', hidden_act='silu', hidden_size=2048, intermediate_size=11008,
+        num_attention_heads=16, num_key_value_heads=4, num_hidden_layers=36, vocab_size=128256,
+        attention_bias=False, mlp_bias=False, rms_norm_eps=1e-6, rope_theta=5000000.0,
+        no_rope_layers=[1, 1, 1, 0] * 9, max_position_embeddings=65536, use_sliding_window=False),
+        '3.08B', 'model card'),
+    'granite-3.0-8b': (dict(model_type='granite', hidden_act='silu', hidden_size=4096,
+        intermediate_size=12800, num_attention_heads=32, num_key_value_heads=8, num_hidden_layers=40,
+        vocab_size=49155, attention_bias=False, mlp_bias=False, rms_norm_eps=1e-5, rope_theta=10000.0,
+        attention_multiplier=0.0078125, embedding_multiplier=12.0, logits_scaling=16.0,
+        residual_multiplier=0.22, max_position_embeddings=4096, tie_word_embeddings=True),
+        '8.1B', 'model card'),
+    'olmoe-1b-7b': (dict(model_type='olmoe', hidden_act='silu', hidden_size=2048, intermediate_size=1024,
+        num_attention_heads=16, num_key_value_heads=16, num_hidden_layers=16, num_experts=64,
+        num_experts_per_tok=8, vocab_size=50304, norm_topk_prob=False, attention_bias=False, clip_qkv=None,
+        rms_norm_eps=1e-5, rope_theta=10000.0, max_position_embeddings=4096), '6.9B', 'arXiv:2409.02060'),
+    'seed-oss-36b': (dict(model_type='seed_oss', hidden_act='silu', hidden_size=5120,
+        intermediate_size=27648, num_attention_heads=80, num_key_value_heads=8, head_dim=128,
+        num_hidden_layers=64, vocab_size=155136, attention_bias=True, attention_out_bias=False,
+        mlp_bias=False, rms_norm_eps=1e-6, rope_theta=10000000.0, max_position_embeddings=524288,
+        tie_word_embeddings=False), '36B', 'model card'),
+    'ministral-8b': (dict(model_type='ministral', hidden_act='silu', hidden_size=4096, head_dim=128,
+        intermediate_size=12288, num_attention_heads=32, num_key_value_heads=8, num_hidden_layers=36,
+        vocab_size=131072, rms_norm_eps=1e-5, rope_theta=100000000.0, sliding_window=32768,
+        layer_types=(['full_attention'] + ['sliding_attention'] * 3) * 9, max_position_embeddings=32768,
+        tie_word_embeddings=False), '8019808256', 'model card'),
+    'apertus-8b': (dict(model_type='apertus', hidden_act='xielu', hidden_size=4096, intermediate_size=21504,
+        num_attention_heads=32, num_key_value_heads=8, num_hidden_layers=32, vocab_size=131072,
+        attention_bias=False, rms_norm_eps=1e-5, rope_theta=12000000.0, max_position_embeddings=65536,
+        rope_scaling=dict(rope_type='llama3', factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+        original_max_position_embeddings=8192), tie_word_embeddings=False), '8B', 'arXiv:2509.14233'),
+    'glm-4-9b': (dict(model_type='glm', attention_bias=True, attention_dropout=0.0, head_dim=128,
+        hidden_act='silu', hidden_size=4096, initializer_range=0.02, intermediate_size=13696,
+        max_position_embeddings=131072, num_attention_heads=32, num_hidden_layers=40, num_key_value_heads=2,
+        pad_token_id=151329, eos_token_id=[151329, 151336, 151338], partial_rotary_factor=0.5,
+        rms_norm_eps=1.5625e-07, rope_theta=10000.0, tie_word_embeddings=False, use_cache=True,
+        vocab_size=151552), '9.4B', 'model card'),
+    'ernie-4.5-0.3b': (dict(model_type='ernie4_5', hidden_act='silu', hidden_size=1024, head_dim=128,
+        intermediate_size=3072, num_attention_heads=16, num_key_value_heads=2, num_hidden_layers=18,
+        vocab_size=103424, use_bias=False, rms_norm_eps=1e-5, rope_theta=500000.0,
+        max_position_embeddings=131072, tie_word_embeddings=True), '0.36B', 'model card'),
 }
 
 
@@ -177,9 +221,14 @@ def count(config):
     with torch.device('meta'):
         model = AutoModelForCausalLM.from_config(config)
     model.tie_weights()
+    return parameters(model, '^$')
+
+
+def parameters(model, but):
+    """parameters and stored buffers whose names do not match"""
     stored = model.state_dict()
-    numbers = [*model.parameters(), *(b for n, b in model.named_buffers() if n in stored)]
-    return sum(p.numel() for p in {id(p): p for p in numbers}.values())
+    numbers = [*model.named_parameters(), *(x for x in model.named_buffers() if x[0] in stored)]
+    return sum(p.numel() for p in {id(p): p for n, p in numbers if not re.search(but, n)}.values())
 
 
 def main():

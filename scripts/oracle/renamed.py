@@ -82,8 +82,10 @@ def golden(out, name):
     cfg, m = make(name)
     text = cfg.get_text_config()
     ids, first, logits, ce = family.run(text, m)
+    losses = family.trained(text, m)
     ce.backward()
-    tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits)
+    tensors = dict(ids=ids.to(torch.uint16), first=first.to(torch.uint32), logits=logits,
+                   losses=losses)
     weights = {}
     for k, p in m.named_parameters():
         if p.grad is not None and 'visual' not in k:

@@ -1,7 +1,5 @@
-/* Adapters of families whose matrices are not stored as Llama's: those of phi3,
- * whose Q, K and V are one tensor, as are gate and up; and of attention beside
- * experts and the gated delta rule.  Logits are PEFT's, in rows, text by text
- * and merged (scripts/oracle/lora_kinds.py). */
+/* Adapters of each family but DeepSeek's.  Logits are PEFT's, in rows, text by
+ * text and merged (scripts/oracle/lora_kinds.py). */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 #include "convert/adapter_out.h"
@@ -257,7 +255,16 @@ main(void)
         { "phi", "family/phi" }, { "glm4", "family/glm4" },
         { "glm", "family/glm" }, { "exaone4", "family/exaone4" },
         { "qwen3_next", "experts/qwen3_next" },
-        { "qwen3_5_moe", "experts/qwen3_5_moe" } };
+        { "qwen3_5_moe", "experts/qwen3_5_moe" }, { "llama", "family/llama" },
+        { "mistral", "family/mistral" }, { "qwen2", "family/qwen2" },
+        { "qwen3", "family/qwen3" }, { "gemma3", "family/gemma3" },
+        { "gemma2", "family/gemma2" }, { "gemma", "family/gemma" },
+        { "olmo2", "family/olmo2" }, { "olmo3", "family/olmo3" },
+        { "smollm3", "family/smollm3" }, { "granite", "family/granite" },
+        { "ministral3", "family/ministral3" },
+        { "seed_oss", "family/seed_oss" }, { "ministral", "family/ministral" },
+        { "mixtral", "experts/mixtral" }, { "qwen2_moe", "experts/qwen2_moe" },
+        { "olmoe", "experts/olmoe" } };
 
     tap_scratch();
     kern_init();

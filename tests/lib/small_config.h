@@ -50,12 +50,15 @@ small_special(struct config *c)
     } else if (strcmp(c->arch, "phi") == 0 || strncmp(c->arch, "glm", 3) == 0) {
         c->attn_bias = c->arch[0] == 'g';
         c->rotary = c->D / 2 / 2 * 2;
-    } else if (strcmp(c->arch, "exaone4") == 0) {
+    } else if (strcmp(c->arch, "exaone4") == 0 ||
+        strcmp(c->arch, "olmo3") == 0) {
         c->window = 90;
+        c->theta_local = c->arch[0] == 'o' ? 1e3 : 0;
         for (size_t i = 0; i < c->L; i++)
             config_set_local(c, i, (i + 1) % 4 != 0);
-    } else if (strcmp(c->arch, "starcoder2") == 0) {
-        c->attn_bias = 1;
+    } else if (strcmp(c->arch, "starcoder2") == 0 ||
+        strcmp(c->arch, "mistral") == 0) {
+        c->attn_bias = c->arch[0] == 's';
         c->window = 90;
         for (size_t i = 0; i < c->L; i++)
             config_set_local(c, i, 1);

@@ -604,6 +604,32 @@ test_gguf(const char *name, struct pool *pool)
     free(path);
 }
 
+/* A model whose type computes as a family is written as a GGUF of the
+ * family. */
+static void
+test_written(const char *name, struct pool *pool)
+{
+    char *path = golden_path(name, "");
+    struct mixture_case c;
+    struct model m;
+    struct err e;
+    double off;
+
+    case_open(&c, name);
+    open_or_stop(&m, path);
+    ok(export_as(&m, "out.gguf", "bf16", &e) == 0, "%s is written as a GGUF",
+        name);
+    model_close(&m);
+    open_or_stop(&m, "out.gguf");
+    off = prefill(&c, &m, pool);
+    ok(off <= 1e-5, "%s: the logits of that GGUF are transformers' (%.2g)",
+        name, off);
+    model_close(&m);
+    remove("out.gguf");
+    golden_close(&c.g);
+    free(path);
+}
+
 /* A GGUF in which the first `from` is replaced by `to`, as long, is refused
  * with a message that has `word`. */
 static void
@@ -656,6 +682,7 @@ main(int argc, char **argv)
     static const char *const ggufs[] = { "mixtral", "qwen2_moe", "qwen3_moe",
         "olmoe", "gpt_oss-mxfp4", "deepseek_v2", "deepseek_v3-equal",
         "qwen3_next", "qwen3_5_moe" };
+    static const char *const written[] = { "glm4_moe_lite-equal" };
     struct pool *pool = pool_new(2, NULL);
 
     tap_scratch();
@@ -665,6 +692,8 @@ main(int argc, char **argv)
         test_model(names[i], pool);
     for (size_t i = 0; argc == 1 && i < sizeof ggufs / sizeof *ggufs; i++)
         test_gguf(ggufs[i], pool);
+    for (size_t i = 0; argc == 1 && i < sizeof written / sizeof *written; i++)
+        test_written(written[i], pool);
     if (argc == 1)
         test_damage();
     pool_free(pool);

@@ -342,7 +342,10 @@ test_gguf_refused(void)
         long v;
         const char *why;
     } bad[] = {
-        { "llama", "lamda", -1, "general.architecture" },
+        { "llama", "lamda", -1,
+            "general.architecture: \"lamda\" is not supported: retort(7)" },
+        { "llama", "bloom", -1,
+            "\"bloom\" is not supported: such models have" },
         { "llama.embedding_length", "llama.embedding_lengtx", -1,
             "llama.embedding_length: is missing" },
         { "llama.embedding_length", "llama.embedding_length", 64,

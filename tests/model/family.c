@@ -448,6 +448,31 @@ test_gguf(const char *name, struct pool *pool)
     free(path);
 }
 
+/* A model whose type computes as a family is written as a GGUF of the
+ * family. */
+static void
+test_written(const char *name, struct pool *pool)
+{
+    char *path = case_path(name, "");
+    struct family_case c;
+    struct model m;
+    struct err e;
+    double off;
+
+    case_open(&c, name);
+    case_model(&c, path, &m);
+    ok(export_as(&m, "out.gguf", "f32", &e) == 0, "%s is written as a GGUF",
+        name);
+    model_close(&m);
+    case_model(&c, "out.gguf", &m);
+    off = prefill(&c, &m, pool);
+    ok(off <= c.limit, "%s: the logits of that GGUF (%.2g)", name, off);
+    model_close(&m);
+    remove("out.gguf");
+    golden_close(&c.g);
+    free(path);
+}
+
 /* Test the cases argv[2..] of the folder argv[1], such as those that
  * scripts/oracle/family_sweep.py makes. */
 static int
@@ -469,9 +494,10 @@ test_folder(char **argv, struct pool *pool)
 int
 main(int argc, char **argv)
 {
-    static const char *const names[] = { "mistral", "qwen2", "qwen3", "gemma3",
-        "gemma2", "gemma", "cohere", "cohere2", "olmo2", "olmo3", "smollm3",
-        "granite", "phi3", "ministral3", "mistral3", "seed_oss", "ministral",
+    static const char *const names[] = { "llama", "mistral", "mistral-full",
+        "qwen2", "qwen3", "gemma3", "gemma2", "gemma", "cohere", "cohere2",
+        "olmo2", "olmo2-full", "olmo3", "smollm3", "granite", "phi3",
+        "ministral3", "mistral3", "seed_oss", "ministral", "ministral-full",
         "ernie4_5", "granitemoehybrid", "qwen2_5_vl", "qwen3_vl", "youtu",
         "gpt_neox", "gpt_neox-serial", "gpt_neox-published", "gpt2",
         "gpt2-untied", "gpt2-published", "starcoder2", "starcoder2-window",
@@ -480,10 +506,13 @@ main(int argc, char **argv)
         "qwen3_5-sees", "llama-cut", "qwen2-cut", "qwen3-cut", "gemma3-cut",
         "apertus-cut", "gpt_neox-cut", "gpt2-cut", "starcoder2-cut", "phi-cut",
         "glm4-cut", "exaone4-cut" };
-    static const char *const ggufs[] = { "qwen2", "qwen3", "gemma3", "gemma2",
-        "gemma", "cohere", "cohere2", "olmo3", "smollm3", "granite", "phi3",
-        "ministral3", "seed_oss", "lfm2", "apertus", "gpt_neox", "gpt2",
-        "starcoder2", "phi", "glm4", "glm", "exaone4-full", "qwen3_5" };
+    static const char *const ggufs[] = { "llama", "mistral-full", "qwen2",
+        "qwen3", "gemma3", "gemma2", "gemma", "cohere", "cohere2", "olmo2-full",
+        "olmo3", "smollm3", "granite", "phi3", "ministral3", "seed_oss",
+        "ministral-full", "lfm2", "apertus", "gpt_neox", "gpt2", "starcoder2",
+        "phi", "glm4", "glm", "exaone4-full", "qwen3_5" };
+    static const char *const written[] = { "ernie4_5", "granitemoehybrid",
+        "qwen2_5_vl", "qwen3_vl", "youtu" };
     struct pool *pool = pool_new(2, NULL);
 
     if (argc > 2)
@@ -495,6 +524,8 @@ main(int argc, char **argv)
             test_cut(names[i], pool);
     for (size_t i = 0; i < sizeof ggufs / sizeof *ggufs; i++)
         test_gguf(ggufs[i], pool);
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        test_written(written[i], pool);
     pool_free(pool);
     return done_testing();
 }

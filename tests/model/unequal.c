@@ -36,6 +36,8 @@ set_kept(const struct config *c)
         kept[i] = shapes[i];
         kept[i].linear = (size_t)config_linear(c, i);
         kept[i].groups *= !kept[i].linear;
+        if (family_of(c)->whole_norms && kept[i].groups > 0)
+            kept[i].groups = c->KV; /* such a norm spans all heads */
         groups += kept[i].groups;
         all_groups += config_whole_block(c, i).groups;
     }
@@ -312,11 +314,11 @@ test_family(const char *name)
 int
 main(void)
 {
-    static const char *const names[] = { "llama", "qwen2", "qwen3",
+    static const char *const names[] = { "llama", "mistral", "qwen2", "qwen3",
         "gemma3_text", "gemma2", "gemma", "cohere", "cohere2", "smollm3",
         "granite", "phi3", "ministral3", "seed_oss", "ministral", "lfm2",
-        "apertus", "gpt_neox", "gpt2", "starcoder2", "phi", "glm4", "glm",
-        "exaone4" };
+        "apertus", "olmo2", "olmo3", "gpt_neox", "gpt2", "starcoder2", "phi",
+        "glm4", "glm", "exaone4" };
     const char *why = kern_init();
 
     ok(why == NULL, "kernels are chosen: %s", why ? why : kern_name());

@@ -70,7 +70,7 @@ refuses() {
 }
 sed 's/"olmo2"/"bloom"/' "$golden/olmo-2-7b.json" >type.json
 refuses 'an unknown model_type' type.json \
-    'model_type: "bloom".*llama.*: describe the model by a file of sizes'
+    'model_type: "bloom".*have ALiBi.*: describe the model by a file of sizes'
 own() {
     printf '{ "vocab_size": 100, "hidden_size": 64, "num_hidden_layers": 2,
         "num_attention_heads": 8, "intermediate_size": 128%s }\n' "$1"

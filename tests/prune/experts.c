@@ -167,7 +167,8 @@ int
 main(void)
 {
     static const char *const names[] = { "mixtral", "qwen2_moe",
-        "qwen3_moe-dense", "olmoe", "qwen3_next-dense", "qwen3_5_moe" };
+        "qwen3_moe-dense", "olmoe", "qwen3_next-dense", "qwen3_5_moe",
+        "deepseek_v2", "deepseek_v3-one" };
     struct pool *pool = pool_new(2, NULL);
 
     tap_scratch();

@@ -1,7 +1,6 @@
-/* Training of adapters of phi3, whose Q, K and V have one A, as gate and up
- * have, of cohere2, whose branches read one norm, and of Apertus, whose MLP
- * has no gate, against PEFT and torch.optim.AdamW
- * (scripts/oracle/lora_kinds.py). */
+/* Training of adapters of many families, against PEFT and torch.optim.AdamW
+ * (scripts/oracle/lora_kinds.py), and new adapters of phi3, whose Q, K and V
+ * have one A, as gate and up have. */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 #include "kern/kern.h"
@@ -13,7 +12,8 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#define PHI3 "tests/golden/family/phi3"
+#define GOLDEN "tests/golden/"
+#define PHI3 GOLDEN "family/phi3"
 
 enum { B = 2, T = 20, STEPS = 5 };
 
@@ -252,6 +252,14 @@ new_adapter(void)
 int
 main(void)
 {
+    static const char *const plain[] = { GOLDEN "family/llama",
+        GOLDEN "family/mistral", GOLDEN "family/qwen2", GOLDEN "family/qwen3",
+        GOLDEN "family/gemma3", GOLDEN "family/gemma2", GOLDEN "family/gemma",
+        GOLDEN "family/olmo2", GOLDEN "family/olmo3", GOLDEN "family/smollm3",
+        GOLDEN "family/granite", GOLDEN "family/ministral3",
+        GOLDEN "family/seed_oss", GOLDEN "family/ministral",
+        GOLDEN "experts/mixtral", GOLDEN "experts/qwen2_moe",
+        GOLDEN "experts/olmoe" };
     struct err e;
 
     tap_scratch();
@@ -278,6 +286,8 @@ main(void)
     steps_are_pefts("qwen3_5", "tests/golden/family/qwen3_5", 2, 0);
     steps_are_pefts("qwen3_next", "tests/golden/experts/qwen3_next", 2, 0);
     steps_are_pefts("qwen3_5_moe", "tests/golden/experts/qwen3_5_moe", 2, 0);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        steps_are_pefts(strrchr(plain[i], '/') + 1, plain[i], 2, 0);
     stored_halves("qwen3_moe", "tests/golden/experts/qwen3_moe");
     stored_halves("gpt_oss", "tests/golden/experts/gpt_oss");
     stored_halves("qwen3_5", "tests/golden/family/qwen3_5");

@@ -1,6 +1,6 @@
-/* Three steps of AdamW that train all weights of a family.  family.py and
- * experts.py of scripts/oracle made the expected weights and losses, by
- * transformers and torch.optim.AdamW in double. */
+/* Three steps of AdamW that train all weights of a model of each type.  The
+ * losses are those of transformers and torch.optim.AdamW in double (family.py,
+ * renamed.py, experts.py, gpt_oss.py and deepseek.py of scripts/oracle). */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 #include "kern/kern.h"
@@ -101,9 +101,19 @@ steps_are_torchs(const char *name, size_t micro, int how)
 int
 main(void)
 {
-    static const char *const names[] = { "family/apertus", "family/gpt_neox",
-        "family/gpt2", "family/starcoder2", "family/phi", "family/glm4",
-        "family/exaone4", "experts/qwen3_next-dense", "experts/qwen3_5_moe" };
+    static const char *const names[] = { "family/llama", "family/mistral",
+        "family/qwen2", "family/qwen3", "family/gemma3", "family/gemma2",
+        "family/gemma", "family/cohere", "family/cohere2", "family/olmo2",
+        "family/olmo3", "family/smollm3", "family/granite", "family/phi3",
+        "family/ministral3", "family/seed_oss", "family/ministral",
+        "family/ernie4_5", "family/granitemoehybrid", "family/qwen2_5_vl",
+        "family/qwen3_vl", "family/youtu", "family/qwen3_5", "family/lfm2",
+        "family/apertus", "family/gpt_neox", "family/gpt2", "family/starcoder2",
+        "family/phi", "family/glm4", "family/glm", "family/exaone4",
+        "experts/mixtral-trained", "experts/qwen2_moe",
+        "experts/qwen3_moe-trained", "experts/olmoe", "experts/gpt_oss",
+        "experts/deepseek_v2", "experts/deepseek_v3", "experts/glm4_moe_lite",
+        "experts/qwen3_next-dense", "experts/qwen3_5_moe" };
     struct err e;
 
     if (kern_init() != NULL || (pool = pool_new(2, &e)) == NULL)

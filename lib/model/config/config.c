@@ -11,6 +11,7 @@
 #include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
 #include "model/config/family.h"
+#include "model/config/lacks.h"
 #include "model/config/mla_config.h"
 #include "model/config/short_config.h"
 
@@ -40,13 +41,12 @@ check_arch(struct config *c, const json_t *j, const char *outer, struct err *e)
     snprintf(named, sizeof named, "%.30s_text", outer);
     if (!s && family_named(named))
         s = named;
+    if (family_lacks(outer) && (!s || !family_named(s)))
+        s = outer;
     if (!s)
         return err_set(e, EX_INPUT, "model_type: is missing");
     if (!family_named(s))
-        return err_set(e, EX_INPUT,
-            "model_type: \"%.60s\" is not supported "
-            "(%s; read as one of these: %s)",
-            s, family_names(0), renamed_names());
+        return family_refuse("model_type", s, e);
     snprintf(c->arch, sizeof c->arch, "%s", s);
     return config_check_keys(j, family_of(c)->bit, e);
 }
@@ -294,10 +294,7 @@ read_text(struct config *c, const json_t *j, const json_t *model, struct err *e)
     json_t *filled;
     int r;
 
-    if (check_arch(c, j,
-            js_get(j, "model_type") == NULL ? js_text_of(model, "model_type")
-                                            : "",
-            e) < 0 ||
+    if (check_arch(c, j, js_text_of(model, "model_type"), e) < 0 ||
         (filled = config_fill(j, model, family_of(c)->bit, e)) == NULL)
         return -1;
     config_file_init(&f, c);

@@ -171,18 +171,6 @@ renamed_named(const char *type)
     return NULL;
 }
 
-const char *
-renamed_names(void)
-{
-    static char text[200];
-    size_t n = 0;
-
-    for (size_t i = 0; i < NTYPES && n < sizeof text; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "",
-            types[i].type);
-    return text;
-}
-
 /* The part about text has a model_type of its own; in older files it is the
  * whole, or has none. */
 const struct renamed *

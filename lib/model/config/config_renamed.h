@@ -25,8 +25,6 @@ struct renamed {
 
 /* The row of a model_type; NULL: the table has none. */
 const struct renamed *renamed_named(const char *type);
-/* All types' names, for messages: "ernie4_5, youtu". */
-const char *renamed_names(void);
 /* The type of the part about text of a parsed config.json; NULL: it is a
  * family, or unknown. */
 const struct renamed *renamed_of(const json_t *model);

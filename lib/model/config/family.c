@@ -4,7 +4,6 @@
 #include "model/config/mla_config.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #define BIASES (W_BIT(W_BQ) | W_BIT(W_BK) | W_BIT(W_BV))
@@ -561,23 +560,6 @@ family_of(const struct config *c)
 
     assert(f != NULL);
     return f;
-}
-
-const char *
-family_names(int gguf)
-{
-    static char text[2][500];
-    char *s = text[gguf != 0];
-    size_t n = 0;
-
-    for (size_t i = 0; i < NFAMILY && n < sizeof text[0]; i++) {
-        const char *name = gguf ? families[i].gguf : families[i].type;
-
-        if (!gguf || family_of_gguf(name) == &families[i])
-            n += (size_t)snprintf(s + n, sizeof text[0] - n, "%s%s",
-                n ? ", " : "", name);
-    }
-    return s;
 }
 
 static int

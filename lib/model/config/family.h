@@ -144,9 +144,6 @@ struct family {
 const struct family *family_named(const char *type);
 const struct family *family_of_gguf(const char *architecture);
 const struct family *family_of(const struct config *c);
-/* All families' names, for messages: "llama, mistral"; gguf 1: the names of
- * GGUF architectures instead. */
-const char *family_names(int gguf);
 
 /* The number to add to the values of vector t (-1: the final norm) as Hugging
  * Face stores them: 1 for norms that are stored minus 1 (`gemma`, `minus_one`),

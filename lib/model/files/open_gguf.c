@@ -9,6 +9,7 @@
 #include "model/config/delta_config.h"
 #include "model/config/experts_config.h"
 #include "model/config/gguf_rope.h"
+#include "model/config/lacks.h"
 #include "model/config/mla_config.h"
 #include "model/config/short_config.h"
 #include "model/files/arranged.h"
@@ -95,10 +96,7 @@ read_family(struct config *c, const struct gguf *g, struct err *e)
         return -1;
     snprintf(name, sizeof name, "%.*s", n < 60 ? (int)n : 60, s ? s : "");
     if ((f = family_of_gguf(name)) == NULL)
-        return err_set(e, EX_INPUT,
-            "general.architecture: \"%s\" is not "
-            "supported (%s)",
-            name, family_names(1));
+        return family_refuse("general.architecture", name, e);
     set_family(c, f);
     /* families with one architecture in a GGUF: DeepSeek-V2 and V3; OLMo 2 and
      * 3, of which 3 has windows; Llama and Mixtral */
