@@ -99,7 +99,7 @@ endif
 .SUFFIXES:
 .SECONDARY:
 .PHONY: all $(NAMES) check check-awk check-long check-real \
-        check-arm check-tasks fresh lint bench bench-compare soak \
+        check-tasks fresh lint bench bench-compare soak \
         compile_commands demo demo-study fuzz profile install uninstall clean \
         dist distcheck \
         help names FORCE
@@ -248,11 +248,25 @@ demo-study: all
 	@BUILD='$(abspath $(BUILD))' scripts/study '$(abspath $(BUILD))/study'
 
 ## check: build and pass the tests (no network, no Python)
+##     ARCH=aarch64: kernels and the pipeline on 64-bit Arm, emulated (as root;
+##     5 minutes)
 # Unit programs, TESTS=tests/base/io.c, need nothing else; other tests run all.
 asked = $(TESTS:tests/%.c=$(BUILD)/tests/%)
+here  = $(firstword $(subst -, ,$(MACHINE)))
+ifneq ($(filter-out $(here),$(ARCH)),)
+check:
+	@case '$(ARCH) $(TESTS)' in \
+	'aarch64 ') BUILD=$(BUILD) scripts/check-arm ;; \
+	aarch64*) echo 'make check ARCH=aarch64 runs a list of its own: leave' \
+	    'TESTS out' >&2; exit 2 ;; \
+	*) echo 'ARCH=$(ARCH): make check tests on this machine ($(here)) and,' \
+	    'emulated, with ARCH=aarch64' >&2; exit 2 ;; \
+	esac
+else
 check: $(if $(filter-out $(BUILD)/tests/%,$(asked))$(if $(TESTS),,all),\
     all $(UNIT) $(REAL) $(REPLAY) $(METERS),$(asked))
 	@BUILD=$(BUILD) scripts/check $(asked)
+endif
 
 ## soak: disturbed pipelines (90 minutes; HOURS=12), a broken link, memory of ranks
 soak: all
@@ -373,10 +387,6 @@ compile_commands: $(BUILD)/probe.mk
 	        printf "%s{ \"directory\": \"%s\", \"file\": \"%s\",\n  " \
 	            "\"command\": \"%s\" }", n++ ? ",\n" : "[\n", dir, file, $$0 } \
 	    END { print n ? "\n]" : "[]" }' >$(BUILD)/compile_commands.json
-
-## check-arm: kernels and the pipeline on 64-bit Arm, emulated (as root; 5 minutes)
-check-arm:
-	@BUILD=$(BUILD) scripts/check-arm
 
 ## lint: layers, headers alone, man pages, scripts, manner
 lint: $(BUILD)/probe.mk

@@ -259,7 +259,8 @@ keys_count(struct keys *k, struct key key)
     return n < KEYS_MOST ? n : KEYS_MOST;
 }
 
-/* Map a nameless file for n entries and their filter. */
+/* Map a nameless file for n entries and their filter.  No other process maps
+ * it. */
 static int
 run_new(struct keys *k, struct sorted_run *r, size_t n, struct err *e)
 {

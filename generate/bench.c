@@ -66,7 +66,8 @@ check_positions(const struct bench *b)
     }
 }
 
-/* Memory in which processes that are forked later see each other's writes. */
+/* Memory in which processes that are forked later see each other's writes.  The
+ * pipes to them give the order: only the process that has the turn uses it. */
 static void *
 share_memory(size_t bytes)
 {

@@ -12,6 +12,7 @@
 #include "text/unicode.h"
 #include "train/plan.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Set before threads start, except `requests` and what bounds.scratch points
+ * to, which only the reader's thread uses. */
 struct api {
     struct request_bounds bounds;
     struct queue *queue;
@@ -23,8 +25,7 @@ struct api {
     uint64_t seed;        /* a request without a seed gets one derived from
                            * this seed and the request's number */
     long long created;    /* start of the server, seconds since 1970 */
-    uint64_t requests;    /* number of requests for texts so far; only the
-                           * reader's thread uses it */
+    uint64_t requests;    /* number of requests for texts so far */
 };
 
 struct api_answer {

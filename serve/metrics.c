@@ -51,9 +51,10 @@ static const struct histogram histograms[METRICS] = {
 };
 
 struct metrics {
-    pthread_mutex_t lock;
+    /* set by metrics_new */
     struct buf label;            /* model_name="...",engine="0" */
     double tokens[MOST_BUCKETS]; /* bounds 1, 2, 5, 10 ... <= context, then 0 */
+    pthread_mutex_t lock;        /* protects the members below */
     struct {
         double sum, count, bucket[MOST_BUCKETS];
     } h[METRICS];

@@ -9,10 +9,11 @@
 #include <time.h>
 
 struct queue {
-    pthread_mutex_t lock;
-    pthread_cond_t came;
+    /* b, wake: set before threads start */
     struct queue_bounds b;
     void (*wake)(struct call *c);
+    pthread_mutex_t lock; /* protects the members below */
+    pthread_cond_t came;
     struct call *first, **last; /* calls that have not been taken */
     size_t waiting;             /* texts of the calls that wait */
     size_t texts;               /* texts that run or wait */

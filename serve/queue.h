@@ -21,6 +21,8 @@ struct call;
 struct call_text; /* see work.c */
 
 struct call {
+    /* Used by one thread: the reader's until queue_put, then the engine's.  The
+     * HTTP thread too reads what does not change after queue_put. */
     struct request q;
     struct reply_head head;
     double arrived;         /* clock_now when the request came */
@@ -31,8 +33,10 @@ struct call {
     int is_targets; /* 1: a request for `targets`, whose rows count as texts;
                      * q is empty */
     struct teach_request targets;
-    struct call *next;
-    /* guarded by the queue's lock: */
+    struct call *next; /* under the queue's lock until queue_take */
+    /* Guarded by the queue's lock; con and fd are set before `parked` and used
+     * only if it is set.  The engine's thread, which alone changes status and
+     * whole, reads these two without it. */
     struct buf out; /* answer; its first `sent` bytes have been sent */
     size_t sent;
     int status;  /* HTTP status; 0: not known yet */

@@ -9,7 +9,9 @@ struct reader {
     struct api *api;
     void (*wake)(struct reading *g);
     pthread_t thread;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* protects the members below, and struct reading's
+                           * answer and next; its other members are set before
+                           * reader_put */
     pthread_cond_t came;
     struct reading *first, **last; /* requests that wait */
     int stops;

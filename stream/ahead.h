@@ -28,15 +28,17 @@ struct ahead_times {
 };
 
 struct ahead {
-    pthread_mutex_t lock; /* protects this struct and its owner's data */
+    pthread_mutex_t lock; /* protects `since`, `stop`, `times` and the owner's
+                           * data */
     pthread_cond_t done;  /* a frame was read, or could not be read */
     pthread_cond_t room;  /* a block was opened, or the threads have to stop */
-    size_t nworker;       /* number of workers; worker 0 is the caller */
-    size_t running;       /* threads that have to be joined */
+    /* used by the caller only */
+    size_t nworker; /* number of workers; worker 0 is the caller */
+    size_t running; /* threads that have to be joined */
     struct ahead_worker {
         struct ahead *a;
         pthread_t id;
-        struct shard_buf buf; /* memory for reading */
+        struct shard_buf buf; /* memory for reading, used by this worker */
         double since;         /* clock_now() when the worker began to wait; 0:
                                * it does not wait */
     } * worker;               /* [nworker] */

@@ -15,7 +15,9 @@ struct group {
     uint32_t dir, shard, frame, nmsg; /* nmsg: batches that begin in the
                                        * frame */
     uint64_t rows, bytes, tokens;
-    struct held_batch *kept; /* [nmsg] its batches; NULL: not in memory */
+    struct held_batch *kept; /* [nmsg] its batches; NULL: not in memory.  The
+                              * caller alone frees them, and reads them without
+                              * the lock */
     uint64_t stamp;          /* groups.stamp when this group was last in the
                               * open block */
     int busy;                /* a thread is decoding it */
@@ -30,13 +32,15 @@ struct groups {
     int shuffle;
     uint64_t places; /* number of groups in all epochs; UINT64_MAX: no end */
     struct ahead ahead;
-    /* Protected by the lock of ahead, like `kept` and `busy` of every group. */
+    /* Protected by the lock of ahead, like `kept` and `busy` of every group;
+     * the members above do not change. */
     size_t held;         /* bytes of the groups in memory */
     size_t mem;          /* most bytes of groups in memory */
     uint64_t base, next; /* position in all epochs (epoch * n + index in the
                           * epoch's order) of the block's first group, and of
                           * the next group to read ahead */
-    /* The block in memory, and its epoch. */
+    /* The block in memory, and its epoch.  Changed by the caller, under the
+     * lock. */
     int started, open;
     uint64_t epoch, stamp;
     size_t block, nmember;

@@ -51,20 +51,20 @@ struct saver {
     FILE *log;                 /* RUN/metrics.tsv */
     double logged;             /* clock_now at the last line of log */
     struct outer *outer;       /* NULL, or each rank has moments of its own */
-    /* the checkpoint that is being written */
+    /* The checkpoint that is being written: the thread's while it runs. */
     struct tmodel *t;
     struct adamw *a;
     struct progress_state st;
     struct position at;
     struct dir_new dir;
+    int result;
+    struct err e;
     pthread_t thread;
-    int running; /* 1: thread must be joined */
-    pthread_mutex_t lock;
+    int running; /* 1: thread must be joined; used by the main thread only */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t change;
     int written; /* 1: *t and *a may change */
     int over;    /* 1: the thread is done */
-    int result;
-    struct err e;
 };
 /* Does RUN hold a finished model or adapter? */
 int run_is_whole(const char *run);

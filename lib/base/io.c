@@ -256,7 +256,8 @@ io_slurp(const char *path, size_t max, char **p, size_t *n, struct err *e)
 enum { LIVE = 64 };
 static _Atomic(char *) live[LIVE];
 
-/* The thread that ends the program; valid once `ending` is set. */
+/* The thread that ends the program: written once, before `ending` is set, and
+ * read after that. */
 static atomic_int ending;
 static pthread_t ender;
 
@@ -312,12 +313,15 @@ clear_away(const char *name)
 void
 io_remove_temporaries(void)
 {
+    static atomic_flag begun = ATOMIC_FLAG_INIT; /* a second thread may end */
     const struct timespec moment = { .tv_nsec = 1000000 };
     const char *name[LIVE];
     size_t n = 0;
 
-    ender = pthread_self();
-    atomic_store(&ending, 1);
+    if (!atomic_flag_test_and_set(&begun)) {
+        ender = pthread_self();
+        atomic_store(&ending, 1);
+    }
     /* Repeat for up to a second: another thread may be making a last file. */
     for (int i = 0; i < 1000; i++) {
         n = take_live(name, n);

@@ -15,17 +15,20 @@
 
 /*
  * The signal handler may walk the list of mappings at any moment.  So a member
- * is never freed: an unused one has n = 0 and serves the next mapping.
+ * is never freed: an unused one has n = 0 and serves the next mapping.  The
+ * handler may run while another thread changes a member, so p and n are atomic;
+ * n is written last and read first.  The handler reads the name of one member
+ * only, whose mapping its thread uses, so nobody changes that.
  */
 struct io_guard {
-    const unsigned char *p;
+    _Atomic(const unsigned char *) p;
     _Atomic size_t n;
     char *name;
-    struct io_guard *next;   /* next in the list of all */
-    struct io_guard *unused; /* next in the list of unused ones */
+    struct io_guard *next;   /* next in the list of all; never changes */
+    struct io_guard *unused; /* next in the list of unused ones; under lock */
 };
-static _Atomic(struct io_guard *) guards;
-static struct io_guard *spare;
+static _Atomic(struct io_guard *) guards; /* written under lock */
+static struct io_guard *spare;            /* under lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Write to stderr; async-signal-safe. */
@@ -37,6 +40,15 @@ write_stderr(const char *s)
     }
 }
 
+static int
+guards_address(struct io_guard *g, uintptr_t at)
+{
+    const size_t n = atomic_load(&g->n);
+    const uintptr_t p = (uintptr_t)atomic_load(&g->p);
+
+    return at >= p && at - p < n;
+}
+
 static void
 on_bus(int sig, siginfo_t *info, void *context)
 {
@@ -46,15 +58,14 @@ on_bus(int sig, siginfo_t *info, void *context)
     size_t offset;
 
     (void)context;
-    while (g != NULL &&
-        (at < (uintptr_t)g->p || at - (uintptr_t)g->p >= atomic_load(&g->n)))
+    while (g != NULL && !guards_address(g, at))
         g = g->next;
     if (g == NULL) { /* the address is not in our mappings: die of the signal */
         signal(sig, SIG_DFL);
         raise(sig);
         return;
     }
-    offset = at - (uintptr_t)g->p;
+    offset = at - (uintptr_t)atomic_load(&g->p);
     *d = '\0';
     do
         *--d = (char)('0' + offset % 10);
@@ -91,8 +102,8 @@ io_guard(const void *p, size_t n, const char *name)
         g->next = atomic_load(&guards);
         atomic_store(&guards, g);
     }
-    g->p = p;
     g->name = xstrdup(name);
+    atomic_store(&g->p, p);
     atomic_store(&g->n, n);
     pthread_mutex_unlock(&lock);
     return g;

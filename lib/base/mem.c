@@ -276,7 +276,7 @@ arena_plan(struct arena *a)
     *a = (struct arena){ 0 };
 }
 
-static int overcommit;
+static int overcommit; /* arenas are made by the main thread only */
 
 void
 arena_overcommit(void)

@@ -19,8 +19,9 @@ int size_add(size_t a, size_t b, size_t *r);
 
 /* End the program because memory is exhausted: call mem_handler with "out of
  * memory: WHAT" (a trailing ':' adds the text of errno).  Programs set a
- * handler that prints the message and exits (cli/prog.h).  Without a handler,
- * or if it returns, print the message on stderr and abort(). */
+ * handler that prints the message and exits (cli/prog.h), before threads start.
+ * Without a handler, or if it returns, print the message on stderr and
+ * abort(). */
 extern void (*mem_handler)(const char *msg);
 void mem_exhausted(const char *what, ...)
     __attribute__((noreturn, format(printf, 1, 2)));

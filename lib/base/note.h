@@ -5,10 +5,11 @@
 #ifndef BASE_NOTE_H
 #define BASE_NOTE_H
 
+/* All three are set before threads start. */
 extern const char *progname; /* basename of argv[0] */
 extern int verbosity;        /* -1 after -q, 0, 1 after -v, 2 after -vv */
-
-/* Takes one message, without newline; NULL: notes are dropped. */
+/* Takes one message, without newline, from any thread; NULL: notes are
+ * dropped. */
 extern void (*note_sink)(const char *msg);
 
 /* note() prints one line, unless -q was given; vnote() only with -v. */

@@ -27,6 +27,7 @@ struct worker {
 };
 
 struct pool {
+    /* Used by the caller only; a thread reads its own `worker`. */
     size_t n;              /* threads, the caller included */
     struct worker *worker; /* [n]; worker 0 is the caller of pool_run */
     pthread_mutex_t lock;

@@ -17,7 +17,8 @@ void pool_free(struct pool *p);
 size_t pool_size(const struct pool *p);
 
 /* Run fn(ctx, task, worker) for task = 0..ntasks-1, worker < pool_size; return
- * when all are done.  Not reentrant; call from one thread only. */
+ * when all are done.  Tasks see what the caller wrote before, and the caller
+ * sees what they wrote.  Not reentrant; call from one thread only. */
 void pool_run(struct pool *p, size_t ntasks,
     void (*fn)(void *ctx, size_t task, size_t worker), void *ctx);
 

@@ -15,7 +15,9 @@
 enum { PARTS = 64 };
 
 static struct {
-    const char *file; /* NULL: off */
+    const char *_Atomic file; /* NULL: off.  Atomic: a thread that reads a
+                               * stream may run before pool_new sets it */
+    /* used by the main thread only, down to `started` */
     size_t threads;
     size_t steps, tokens;     /* tokens since the first profile_step */
     double wall, cpu;         /* clocks at the first profile_step; until then,
@@ -23,7 +25,7 @@ static struct {
     double wall_end, cpu_end; /* clocks at the last profile_step */
     int started;
     struct {
-        /* All threads add to the counters. */
+        /* All threads add to the counters; no order is needed. */
         const char *_Atomic name; /* filled from the front; NULL: unused */
         _Atomic uint64_t calls, ns, flop, bytes, exps;
     } part[PARTS];
@@ -120,10 +122,10 @@ profile_init(size_t threads)
 
     if (profile.file != NULL || file == NULL || *file == '\0')
         return;
-    profile.file = file;
     profile.threads = threads;
     clocks(&profile.wall, &profile.cpu);
     clocks(&profile.wall_end, &profile.cpu_end);
+    profile.file = file;
     if (atexit(report_profile) != 0)
         warn("%s: there will be no profile", file);
 }

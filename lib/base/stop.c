@@ -1,4 +1,4 @@
 /* See stop.h */
 #include "base/stop.h"
 
-volatile sig_atomic_t stop_asked;
+atomic_int stop_asked;

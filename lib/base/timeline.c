@@ -13,11 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Written before the threads that call timeline_add start, and after they have
+ * ended. */
 static struct {
     FILE *f;
     char *path; /* path as given to timeline_open */
     size_t process;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* keeps the lines of f apart */
 } line = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Atomic size_t threads; /* numbers given out; any thread takes one */

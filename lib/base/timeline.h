@@ -14,7 +14,8 @@
 
 #include <stddef.h>
 
-/* Begin the trace of process number `process` (a rank).  Process 0 writes to
+/* Called before the threads whose work is recorded start.  Begin the trace of
+ * process number `process` (a rank).  Process 0 writes to
  * path, any other one to path.PROCESS; when process 0 closes its trace, it
  * appends the others' files. */
 int timeline_open(const char *path, size_t process, struct err *e);

@@ -26,13 +26,12 @@ enum {
 
 static char closing[CLOSING], detail[CLOSING];
 static double started; /* clock_now() when the program began */
-/* stopped_at: clock_now() at the first signal to stop; 0: none yet.  saving: 1:
- * a result is being saved.  Atomic, because the handler may run in any
- * thread. */
+/* All atomic, because the handler may run in any thread.  stopped_at:
+ * clock_now() at the first signal to stop; 0: none yet.  saving: 1: a result is
+ * being saved.  deferring, deferred: see prog_defer_stop; deferred is the
+ * signal that is not yet in stop_asked. */
 static _Atomic double stopped_at;
-static _Atomic int saving;
-/* See prog_defer_stop.  deferred: the signal that is not yet in stop_asked. */
-static volatile sig_atomic_t deferring, deferred;
+static atomic_int saving, deferring, deferred;
 
 const char *
 prog_version(void)

@@ -24,7 +24,8 @@ static double began; /* clock_now() when the program began */
 
 /* The running job.  The SIGUSR1 handler, which may run at any moment, reads
  * done and extra.  So done is one atomic word, and extra has two copies, of
- * which `current` is the valid one. */
+ * which `current` is the valid one.  Any one thread at a time may call
+ * progress_at (docs/docs.h does); all else is called by the main thread. */
 static struct {
     const char *what; /* NULL: no job */
     const char *unit;
@@ -35,14 +36,15 @@ static struct {
     _Atomic uint64_t done;
     char extra[2][80];
     _Atomic int current;
-    int shown; /* 1: the job's line is on the terminal */
+    atomic_int shown; /* 1: the job's line is on the terminal.  Cleared by any
+                       * thread that prints a note */
 } job;
 
 /* Is stderr a terminal that can rewrite a line?  Otherwise it is a log. */
 static int
 on_terminal(void)
 {
-    static int known = -1;
+    static int known = -1; /* set by progress_arm, before threads start */
     const char *term;
 
     if (known < 0) {
@@ -58,7 +60,7 @@ on_terminal(void)
 static int
 owns_line(void)
 {
-    static int known = -1;
+    static int known = -1; /* used by progress_at only */
     struct stat s;
 
     if (known < 0)
@@ -138,15 +140,12 @@ job_done(void)
     return d;
 }
 
-static volatile sig_atomic_t asked;
+static atomic_int asked; /* any thread may run the handler */
 
 int
 progress_asked(void)
 {
-    const int was = asked;
-
-    asked = 0;
-    return was;
+    return atomic_exchange(&asked, 0);
 }
 
 static void
@@ -375,17 +374,27 @@ progress_total(double total)
     job.total = total;
 }
 
+/* A text that stays empty is not written: the handler may read it in another
+ * thread than this one. */
+static void
+set_extra(const char *extra)
+{
+    const int current = atomic_load(&job.current), other = !current;
+
+    if (*extra == '\0' && *job.extra[current] == '\0')
+        return;
+    snprintf(job.extra[other], sizeof job.extra[other], "%s", extra);
+    atomic_store(&job.current, other);
+}
+
 void
 progress_at(double done, const char *extra)
 {
-    const int other = !atomic_load(&job.current);
     const double every = interval();
     double now;
 
     set_done(done);
-    snprintf(job.extra[other], sizeof job.extra[other], "%s",
-        extra != NULL ? extra : "");
-    atomic_store(&job.current, other);
+    set_extra(extra != NULL ? extra : "");
     if (every < 0.0)
         return;
     now = clock_now();

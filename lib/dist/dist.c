@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Written by dist_begin and dist_log, before threads start. */
 static struct {
     struct dist_group world, node, across;
     size_t others;
@@ -270,10 +271,13 @@ static struct {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
-    int on;          /* 1: the thread runs */
-    int quit;        /* 1: the thread shall end */
-    int busy, begun; /* busy: a gather runs; begun: dist_gather_end is still to
-                      * be called */
+    /* on, begun: for the main thread only */
+    int on;    /* 1: the thread runs */
+    int begun; /* 1: dist_gather_end is still to be called */
+    /* quit, busy: under lock */
+    int quit; /* 1: the thread shall end */
+    int busy; /* 1: a gather runs */
+    /* the thread's while busy, else the main thread's */
     struct leg leg[2];
     size_t legs;
     void *x;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Used by one thread at a time, as MPI is (wait_background in dist.c). */
 static size_t sent;
 
 size_t

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The pointer and the flag are set in MPI_Init, before other threads may call
+ * MPI; what log_of_all points to is under lock. */
 static struct comm_log *log_of_all;
 static int wait_for_all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -46,6 +46,8 @@ struct person {
     char host[100];
 };
 
+/* Written before the thread starts; then last, heard and begun are the
+ * thread's, and step, nstep the main thread's. */
 static struct {
     int on, fd, wake[2];
     pthread_t thread;
@@ -65,7 +67,9 @@ static struct {
 } watch;
 
 /* Set by the threads that compute, and read by the thread that sends packets.
- * depth: collectives in which this rank waits.  busy: see watch_busy. */
+ * depth: collectives in which this rank waits; `since` is written before it and
+ * read after it, so that no packet has the old `since` with the new depth.
+ * busy: see watch_busy. */
 static _Atomic int depth, busy;
 static _Atomic double since; /* clock_now() when this rank began to wait in a
                                * collective (depth > 0) or, if it does not wait,
@@ -76,15 +80,17 @@ static _Atomic double usual; /* median seconds of the last steps; 0: none is
 void
 watch_enter(void)
 {
-    if (atomic_fetch_add(&depth, 1) == 0)
+    if (atomic_load(&depth) == 0)
         atomic_store(&since, clock_now());
+    atomic_fetch_add(&depth, 1);
 }
 
 void
 watch_leave(void)
 {
-    if (atomic_fetch_sub(&depth, 1) == 1)
+    if (atomic_load(&depth) == 1)
         atomic_store(&since, clock_now());
+    atomic_fetch_sub(&depth, 1);
 }
 
 void
@@ -111,8 +117,8 @@ watch_step(double seconds)
 static struct beat
 own_beat(void)
 {
-    const double age = clock_now() - atomic_load(&since);
     const int waits = atomic_load(&depth) > 0;
+    const double began = atomic_load(&since), age = clock_now() - began;
 
     return (struct beat){ .key = watch.meet.key,
         .rank = (uint32_t)dist_world()->rank,

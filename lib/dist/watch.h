@@ -39,7 +39,8 @@ void watch_step(double seconds);
 void watch_busy(int change);
 void watch_end(void);
 
-/* Private to lib/dist: this rank begins, or ends, its wait in a collective. */
+/* Private to lib/dist, for the main thread only: this rank begins, or ends, its
+ * wait in a collective. */
 void watch_enter(void);
 void watch_leave(void);
 

@@ -10,7 +10,8 @@
 /* Where records come from: a file, or a member of an archive.  All documents
  * from it share one struct. */
 struct origin {
-    atomic_size_t refs; /* documents are freed by several threads */
+    atomic_size_t refs; /* documents are freed by several threads; the rest
+                         * does not change */
     char *name;         /* "file" or "archive/member" */
     size_t source;
     /* 1: its records are JSON, pages of a dump, or texts of WARC (warc.h) */

@@ -133,7 +133,8 @@ mmla_chunk(float s, const float *a, const float *b)
     return s;
 }
 
-static enum kern_bf16 set; /* the instruction of gemm_bf16_ref's last call */
+/* The instruction of gemm_bf16_ref's last call, before threads start. */
+static enum kern_bf16 set;
 
 /* Round the numbers at depths l0 to `end` - 1, at most BF16_CHUNK; zeros
  * follow them. */

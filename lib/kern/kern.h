@@ -4,9 +4,9 @@
  *
  * The table `kern` holds one version of each kernel: at the start the reference
  * version (plain C), after kern_init() the best version that the processor can
- * run, or the one that RETORT_KERNELS (ref, avx2, avx512) names.  Versions
- * agree to rounding, not to the bit; each gives the same bits for the same
- * arguments.
+ * run, or the one that RETORT_KERNELS (retort(7)) names.  Versions agree to
+ * rounding, not to the bit; each gives the same bits for the same arguments.
+ * The main thread changes the table, while no other thread computes.
  *
  * All arrays are fp32 unless stated.  Vectors are contiguous.  Matrices are
  * row-major, with a leading dimension counted in elements.  Arguments that are

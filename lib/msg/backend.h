@@ -19,7 +19,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* The end that reads. */
+/* The end that reads.  src_open sets all members; later only `read` and `next`,
+ * which one thread calls, change members of a transport's own struct. */
 struct msg_src {
     const struct msg_backend *backend;
     char *name;     /* name of the stream, for messages */

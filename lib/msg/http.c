@@ -158,7 +158,7 @@ http_send(const struct http_server *s, const char *method, const char *path,
 int
 http_receive(int fd, struct http_answer *a, struct err *e)
 {
-    static char bytes[BYTES];
+    static char bytes[BYTES]; /* only the main thread asks servers */
     ssize_t r;
 
     do

@@ -34,6 +34,8 @@
 enum { SLOTS = 2 };
 #define ROOM_STEP ((size_t)1 << 16)
 
+/* The reading thread has a slot until `filled` counts it, then the caller until
+ * `taken` does. */
 struct slot {
     unsigned char *block; /* allocated memory, which is freed */
     unsigned char *mem;   /* cap bytes in block, aligned to MSG_ALIGN */
@@ -48,23 +50,29 @@ struct slot {
 };
 
 struct msg_in {
+    /* These three do not change while the thread runs. */
     const char *name; /* owned by src */
     struct msg_src *src;
+    size_t nslot; /* 2 if a thread reads ahead, else 1 */
     /* Members that only the reading thread uses (the caller if there is
      * none). */
     uint64_t at; /* bytes taken from src */
     struct msg_rules rules;
-    struct slot slot[SLOTS];
-    size_t nslot; /* 2 if a thread reads ahead, else 1 */
-    /* Shared by the threads.  filled: number of slots filled since the start;
+    struct slot slot[SLOTS]; /* see struct slot */
+    /* Under lock.  The caller, which alone changes `taken` and `ahead`, reads
+     * these two without it.
+     * stop: 1: the thread shall end.
+     * ahead: bytes of the next message that are read ahead, at most.
+     * filled: number of slots filled since the start.
      * taken: number of slots that the caller has got and given back. */
-    int threaded, stop;
-    size_t ahead; /* bytes of the next message that are read ahead, at most */
-    pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
+    int stop;
+    size_t ahead;
     uint64_t filled, taken;
     /* Members that only the caller uses. */
+    pthread_t thread;
+    int threaded; /* 1: the thread must be joined */
     struct chain chain;
     int held;            /* 1: the caller holds slot taken % nslot */
     int over;            /* the message held is the last */

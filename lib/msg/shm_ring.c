@@ -42,7 +42,9 @@ static const char magic[8] = "retortSH";
 
 /* The control words of one end, on cache lines of their own.  They are atomic,
  * in one order for both processes: whoever reads pos then sees the bytes that
- * were written before it, and of `watched` and pos one end sees the other's. */
+ * were written before it, and of `watched` and pos one end sees the other's.
+ * Bytes of the data part need no order but that of pos: the reader has those
+ * from its pos to the writer's, the writer the others. */
 struct end {
     _Alignas(128) _Atomic uint64_t pos; /* bytes published (writer) or released
                                          * (reader) */
@@ -59,11 +61,14 @@ struct ring_head {
     uint32_t uid;
     uint64_t size;             /* bytes of the segment */
     char boot[40];             /* the system's boot id */
-    _Atomic uint32_t ready;    /* the fields above are set */
+    _Atomic uint32_t ready;    /* 1: the fields above are set; they stay so */
     _Atomic uint32_t attached; /* a reader has attached and removed the name */
     struct end end[2];
 };
 
+/* An end in its process.  All members but `woken` are used by one thread, or do
+ * not change once the ring is open; ring_release and ring_wake, which another
+ * thread may call, use only the latter. */
 struct ring {
     int role;
     int fd;
@@ -378,6 +383,11 @@ open_segment(struct ring *r, struct err *e)
     size = (size_t)st.st_size;
     if (size == 0 || pread(r->fd, &h, sizeof h, 0) < (ssize_t)sizeof h ||
         !h.ready)
+        return 0;
+    /* Copy again: `ready` may have been set after its other fields were copied
+     * (the fence forbids the processor to copy them earlier than that). */
+    atomic_thread_fence(memory_order_acquire);
+    if (pread(r->fd, &h, sizeof h, 0) < (ssize_t)sizeof h)
         return 0;
     boot_id(boot);
     if (memcmp(h.magic, magic, sizeof magic) != 0 || h.version != VERSION ||

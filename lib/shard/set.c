@@ -28,12 +28,15 @@
 
 enum { OPEN_FILES = 32 };
 
+/* x, map, mapped, whole: written by the first set_index or set_frames, before
+ * several threads read the shard (set.h). */
 struct shard {
     struct shard_index x;
     struct io_map map;
-    int mapped;  /* 1: the index is mapped, and all but its documents was found
-                  * good */
-    int whole;   /* 1: the documents in the index were found good, too */
+    int mapped; /* 1: the index is mapped, and all but its documents was found
+                 * good */
+    int whole;  /* 1: the documents in the index were found good, too */
+    /* under the set's lock */
     int checked; /* 1: the file's size and seek table were found good */
     int fd;      /* descriptor of the shard file, or -1 */
 };
@@ -42,10 +45,11 @@ struct shard_set {
     char *dir;
     struct manifest m;
     struct shard *shard;
-    pthread_mutex_t lock;           /* protects the members below, and
-                                     * shard.fd */
+    int scattered;                  /* 1: set_scatter was called, before threads
+                                     * read */
+    pthread_mutex_t lock;           /* protects open and nopen */
     size_t open[OPEN_FILES], nopen; /* shards with an open fd, oldest first */
-    int scattered;                  /* 1: set_scatter was called */
+    /* used by one thread at a time (set.h) */
     struct shard_buf head_buf, teacher_buf;
     struct msg head, teacher; /* raw NULL: not read yet */
 };

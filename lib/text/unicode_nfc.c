@@ -17,6 +17,7 @@
 
 #define FLAGS_END 0x30000 /* flagged characters are in U+0300..U+2FFFF */
 
+/* Filled by nfc_start, which `once` orders before every use. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const UNormalizer2 *nfc;       /* NFC restricted to Unicode 9.0 */
 static uint64_t flag[FLAGS_END / 64]; /* bitmap of flagged characters */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/stop.h"
+#include "base/thread.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
@@ -13,6 +14,7 @@
 #include "cli/progress.h"
 #include "../lib/tap.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +138,35 @@ read_left(const char *text, double want)
         text);
 }
 
+/* Wipe the line of progress, as a note does, until a signal has come. */
+static void *
+wipe_until_stop(void *arg)
+{
+    while (!stop_asked)
+        progress_wipe();
+    return arg;
+}
+
+/* SAN=thread looks for data races here. */
+static int
+ends_thread(void)
+{
+    pthread_t id;
+
+    prog_catch_stop();
+    if (thread_start(&id, wipe_until_stop, NULL) < 0)
+        return 0;
+    progress_begin("waiting", 0, "steps");
+    for (int i = 0; i < 3; i++) {
+        atomic_fetch_add(&later, 100);
+        progress_at(i, NULL);
+        nap(0.01);
+    }
+    progress_end();
+    raise(SIGTERM);
+    return pthread_join(id, NULL) == 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -150,6 +181,7 @@ main(int argc, char **argv)
             "version and build are known");
         ok(prog_peak() > 100000 && prog_resident() > 100000,
             "memory is measured in bytes");
+        ok(ends_thread(), "another thread sees the signal to stop");
         read_left("", 0.0);
         read_left("evalppl: 5 texts\n", 0.0);
         read_left("scoring 2 of 9 tokens (20 %), 6:39 left, 57.9/s\n"

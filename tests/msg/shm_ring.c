@@ -103,6 +103,10 @@ test_large(void)
     ring_close(end[0]);
 }
 
+/* A pipe into which a writer puts a byte when it has written; 0: there is
+ * none. */
+static int written[2];
+
 /* A child that writes n messages of up to `most` bytes to a, and waits to die.
  * */
 static pid_t
@@ -118,6 +122,8 @@ writer(const struct addr *a, size_t n, size_t most)
         _exit(1);
     for (size_t k = 0; k < n; k++)
         put(r, k, most);
+    if (written[1] > 0 && write(written[1], "", 1) < 0)
+        _exit(1);
     pause();
     _exit(0);
 }
@@ -188,12 +194,20 @@ test_death(void)
     size_t k = 0;
     double t;
     pid_t pid;
+    char byte;
 
     addr_parse(&a, text, &e);
+    if (pipe(written) < 0)
+        abort();
     pid = writer(&a, 20, 1000);
     wait_segment(&a);
     r = ring_attach(&a, &e);
     ok(r && !segment_exists(&a), "a reader attaches, the name goes %s", e.msg);
+    if (read(written[0], &byte, 1) != 1)
+        abort();
+    close(written[0]);
+    close(written[1]);
+    written[1] = 0;
     end_child(pid);
     t = clock_now();
     while (k < 20 && get(r, k, 1000, &end) == 1)

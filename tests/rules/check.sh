@@ -1,5 +1,5 @@
 #!/bin/sh
-# make check TESTS=FILE.c: one unit program, without all others
+# make check TESTS=FILE.c: one unit program, without all others; ARCH
 . "${0%/*}/../lib/lib.sh"
 
 # would TESTS: what make would run, had nothing been built
@@ -18,4 +18,19 @@ ok 'make knows what a shell test needs' would tests/rules/opt.sh
 like 'all programs are linked for a shell test' '-o .*/bin/student' out
 status 2 'a unit program that is not there is refused' would tests/base/nothing.c
 like 'make names it' 'base/nothing' err
+
+# on ARCH [SETTING...]: make check for processors of that kind
+on() {
+    arch=$1
+    shift
+    make --no-print-directory -C "$top" BUILD="$PWD/none" check ARCH="$arch" "$@" >out 2>err
+}
+status 2 'processors of a kind that nobody can test on are refused' on riscv64
+like 'make names the kinds that it knows' 'ARCH=riscv64: .*ARCH=aarch64' err
+if [ "$(uname -m)" != aarch64 ]; then
+    ok 'make knows how 64-bit Arm is tested' on aarch64 -n
+    like 'make runs scripts/check-arm' 'scripts/check-arm' out
+    status 2 'a list of tests on 64-bit Arm is refused' on aarch64 TESTS=tests/base/io.c
+    like 'make says to leave TESTS out' 'leave TESTS out' err
+fi
 done_testing
