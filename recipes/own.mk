@@ -24,6 +24,7 @@ CANDIDATES ?= 1# blocks tried a round; 1: by influence alone
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 TOKENIZE   ?=# options of clean and tokenize
 PIECES     ?= $(pieces)# further options of clean and tokenize for text to train on; fewer than 100 files of plain text are cut, to hold some of it out
+MEMORY     ?= $(shell awk '/^MemAvailable:/ { printf "%.0f", $$2 * 1024 }' /proc/meminfo)# bytes that the run may take
 ROUND      ?= q8_0# type of weights of the .gguf file, in which the student is judged
 
 # What distil.mk asks for.
@@ -133,7 +134,8 @@ estimate = $(TOP)scripts/distil-plan $(1) $(OUT) TEACHER='$(TEACHER)' \
     PARAMS='$(PARAMS)' T=$(T) B=$(B) BATCHES='$(BATCHES)' LR='$(LR)' \
     MAX_TIME='$(MAX_TIME)' CALIB_ROWS='$(CALIB_ROWS)' \
     REPAIR_ROWS='$(REPAIR_ROWS)' CANDIDATES='$(CANDIDATES)' \
-    TRIAL='$(TRIAL)' ANSWERS='$(answers)' COMPUTE='$(COMPUTE)'
+    TRIAL='$(TRIAL)' ANSWERS='$(answers)' COMPUTE='$(COMPUTE)' \
+    MEMORY='$(MEMORY)'
 tried    = $(if $(answers),$(OUT)/trial.jsonl $(OUT)/trial.tokens)
 $(OUT)/length.asked: asked = MAX_TIME
 $(OUT)/length: $(OUT)/length.asked $(OUT)/measured $(tried)

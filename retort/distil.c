@@ -6,6 +6,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/quota.h"
 #include "cli/die.h"
 #include "cli/out.h"
 #include "cli/shared.h"
@@ -243,6 +244,7 @@ make_words(const struct asked *a, const char *share)
     v[n++] = xasprintf("TEACHER=%s", a->model);
     v[n++] = xasprintf("TEXT=%s", text.p);
     v[n++] = xasprintf("THREADS=%zu", a->threads);
+    v[n++] = xasprintf("MEMORY=%zu", quota_memory("").available);
     if (a->held_out != NULL)
         v[n++] = xasprintf("HELD_OUT_TEXT=%s", a->held_out);
     if (!isnan(a->ratio))

@@ -87,8 +87,13 @@ instructed() {
 instructed
 planned() { # planned: the plan of the folder told
     "$top/scripts/distil-plan" plan told T=32 B=2 BATCHES=10 RATIO=0.25 TRIAL=2 \
-        ANSWERS=50 TEACHER="$gguf" NAME=told
+        ANSWERS=50 TEACHER="$gguf" NAME=told MEMORY="${MEMORY:-1e12}"
 }
+MEMORY=1e6
+export MEMORY
+ok 'a run is planned for a machine of 1 MB' planned
+like 'the plan says that it does not fit' '^  does not fit in memory: ' out
+unset MEMORY
 ok 'a teacher that follows instructions is planned' planned
 like 'the plan says that half of the tokens are not of the text' \
     '^  answers  50 % of the tokens are not your text' out
