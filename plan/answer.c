@@ -8,6 +8,7 @@
 #include "cli/die.h"
 #include "cli/progress.h"
 #include "cli/place.h"
+#include "model/pass/compute.h"
 #include "train/plan.h"
 
 #include <math.h>
@@ -225,7 +226,11 @@ put_time(struct buf *b, const struct figures *f, const struct process *p)
     run_clock(f, s.likely + waits, likely);
     run_clock(f, s.low + waits, low);
     run_clock(f, s.high + waits, high);
-    buf_addf(b, "time    %s, likely %s to %s (%s)\n", likely, low, high, s.how);
+    buf_addf(b, "time    %s, likely %s to %s (%s%s)\n", likely, low, high,
+        s.how,
+        p->compute == 0 && compute_fastest() != 0
+            ? "; --compute amx is faster here"
+            : "");
     put_network(b, f, p, s.likely);
 }
 
@@ -253,12 +258,12 @@ put_disk(struct buf *b, const struct figures *f)
 
     buf_addf(b, "disk    %.2f GB: %d checkpoints of %.2f GB, tokens %.2f GB",
         all * 1e-9, KEPT, one * 1e-9, ids * 1e-9);
-    if (isfinite(final))
-        buf_addf(b, "; stored targets of the teacher take %.2f GB more",
-            (final - ids) * 1e-9);
     if (isfinite(there))
         buf_addf(b, "; %.1f GB are free here%s", there * 1e-9,
             all > there ? ", which is not enough" : "");
+    if (isfinite(final))
+        buf_addf(b, "; stored targets of the teacher would take %.2f GB more",
+            (final - ids) * 1e-9);
     buf_addc(b, '\n');
 }
 

@@ -80,9 +80,10 @@ $(OUT)/answers.settings: $(OUT)/trial.jsonl
 	@{ $(if $(QUESTIONS),:,[ ! -s $@.whole ] || $(call chats,$(original)) -q \
 	    --ids $@.whole); } | awk -v asked=$$(grep -c '' <$<) -v trial=$(TRIAL) \
 	    -v whole=$$(grep -c '' <$@.whole) -v n='$(strip $(QUESTIONS))' \
-	    -v need=$$(($(B) * $(T) * $(BATCHES) * $(answers))) ' \
+	    -v need=$$(($(B) * $(T) * $(BATCHES) * $(answers))) \
+	    -v short='$(too_short)' ' \
 	    { tokens += NF } \
-	    END { yes = asked > 0 && 2 * whole >= asked; \
+	    END { yes = asked > 0 && 2 * whole >= asked && short == ""; \
 	        if (yes && n == "") { \
 	            n = int(1.25 * need / 100 / (tokens / asked)) + 1; \
 	            if (n < trial) n = trial } \

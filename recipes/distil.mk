@@ -337,8 +337,9 @@ $(OUT)/held-out.jsonl: | settings programs \
 	$(call cleaned,$(PIECES)) --hold-out $(share)%:$@.new $(TEXT) >/dev/null
 	@if grep -q '"key":' $@.new; then mv $@.new $@; else rm $@.new; printf '%s\n' \
 	    'a share of $(share) % of the documents is none to judge on: give more text,' \
-	    'or text to judge on (--held-out, HELD_OUT_TEXT), a larger JUDGED_SHARE,' \
-	    'or PIECES="--split blank", which makes each paragraph a document' >&2; exit 1; fi
+	    $(if $(planned_by_own),'or text to judge on (--held-out)',\
+	    'or text to judge on (HELD_OUT_TEXT), a larger JUDGED_SHARE' \
+	    'or PIECES="--split blank", which makes each paragraph a document') >&2; exit 1; fi
 
 cut_ids  = $(BIN)/prune vocab -m $(original) --size $(VOCAB) -j $(THREADS) \
     --report $(OUT)/vocab.tsv -o $(whole)

@@ -25,7 +25,8 @@ STUDENT    ?= --keep 1# further options of student, such as --recompute
 TOKENIZE   ?=# options of clean and tokenize
 PIECES     ?= $(pieces)# further options of clean and tokenize for text to train on; fewer than 100 files of plain text are cut, to hold some of it out
 MEMORY     ?= $(shell awk '/^MemAvailable:/ { printf "%.0f", $$2 * 1024 }' /proc/meminfo)# bytes that the run may take
-ROUND      ?= q8_0# type of weights of the .gguf file, in which the student is judged
+ROUND      ?= $(round)# type of weights of the .gguf file, in which the student is judged: q5_k_m if the teacher's file has less than 7 bits a parameter, else q8_0
+JUDGE      ?= $(compute)# further options of evalppl on text
 
 # What distil.mk asks for.
 CONVERTED  =
@@ -41,9 +42,24 @@ rate       = $(shell awk '$$1 == "teacher.parameters" { n = $$2 } END { \
              print (n < 2e8 ? "3e-4" : (n > 1e9 ? "3e-5" : "1e-4")) }' \
              $(OUT)/measured 2>/dev/null)
 
+# Weights of the student of as many bits as the teacher's file has, or fewer.
+round      = $(shell { wc -c $(original); cat $(OUT)/measured; } 2>/dev/null | awk ' \
+             NR == 1 { size = $$1 } \
+             $$1 == "teacher.parameters" { few = size > 0 && 8 * size < 7 * $$2 } \
+             END { print (few ? "q5_k_m" : "q8_0") }')
+# Refusals of other settings, in options of retort distil.
+in_options = awk '{ s = $$0; n = 0; n += gsub(/TEACHER=/, "-m ", s); \
+    n += gsub(/HELD_OUT_TEXT=/, "--held-out ", s); n += gsub(/TEXT=/, "text ", s); \
+    n += gsub(/RATIO=/, "--ratio ", s); n += gsub(/PARAMS=/, "--params ", s); \
+    n += gsub(/READY=/, "--into ", s); n += gsub(/COMPUTE=/, "--compute ", s); \
+    if (sub(/no ANSWERS,/, "--answers 0,", s) + gsub(/ANSWERS=0$$/, "--answers 0", s)) n++; \
+    if (gsub(/ANSWERS=[0-9]+/, "&%", s)) { n++; gsub(/ANSWERS=/, "--answers ", s) } \
+    all[NR] = $$0; if (n) { print s; some = 1 } } \
+    END { for (i = 1; i <= NR && !some; i++) print all[i] }'
+
 # About 100 documents; longer pieces than rows, shorter than books.
 pieces    := $(shell find -L $(TEXT) -type f 2>/dev/null | head -n 100 | awk ' \
-             !/\.(txt|text|md|rst)$$/ { other = 1 } \
+             /\.(jsonl?|ndjson|gz|zst|xz|bz2|lz4|tar|tgz|zip|wet|warc|xml|x?html?)$$/ { other = 1 } \
              END { exit other || NR == 0 || NR == 100 }' && \
              find -L $(TEXT) -type f -exec cat {} + | wc -c | awk ' \
              { n = int($$1 / 100); \
@@ -52,7 +68,10 @@ pieces    := $(shell find -L $(TEXT) -type f 2>/dev/null | head -n 100 | awk ' \
 
 include $(dir $(lastword $(MAKEFILE_LIST)))distil.mk
 
-.PHONY: made checked not-shorter
+.PHONY: made fetched checked not-shorter
+
+## fetched: the teacher, if it is a name of scripts/get-model
+fetched: $(original_made)
 
 # A run becomes longer, never shorter.
 settings: $(if $(TOKENS),not-shorter)
@@ -93,11 +112,11 @@ $(OUT)/text.read: $(again) | settings programs
 # Documents and bytes to train on and to judge on.  A token of text has 3.5
 # bytes, as in scripts/distil-plan.
 $(OUT)/text.tsv: $(if $(share),$(own)) $(OUT)/judged | settings programs
-	@$(clean) -q --stats $(TEXT) >$@.train
+	@$(clean) --stats $(TEXT) >$@.train 2>$@.said; s=$$?; cat $@.said >&2; exit $$s
 	@$(call cleaned,$(WHOLE)) -q --stats $(own) >$@.own
 	@awk -F '\t' -v OFS='\t' ' \
 	    FNR == 1 { i++ } { docs[i] = $$2; bytes[i] = $$3; dropped[i] = $$6 } \
-	    END { print "train", docs[1], bytes[1] >"$@.new"; \
+	    END { print "train", docs[1], bytes[1], dropped[1] >"$@.new"; \
 	        print "judge", docs[2], bytes[2] >"$@.new"; \
 	        if (bytes[1] / 3.5 >= $(T)) exit; \
 	        printf "%d documents of about %d tokens are left to train on, less " \
@@ -105,7 +124,8 @@ $(OUT)/text.tsv: $(if $(share),$(own)) $(OUT)/judged | settings programs
 	            "judge on (--held-out)\n", docs[1], bytes[1] / 3.5, dropped[1] ? \
 	            "; " dropped[1] " share words with text to judge on" : ""; \
 	        exit 1 }' $@.train $@.own >&2
-	@rm $@.train $@.own; mv $@.new $@
+	@sed -n 's/^clean: \([0-9]* files* passed over: .*\) (.*/passed	\1/p' $@.said >>$@.new
+	@rm $@.train $@.own $@.said; mv $@.new $@
 
 # Memory for B rows, and seconds for one row, whatever BATCHES will be.  Until
 # the run has begun, each plan measures steps again that were measured beside
@@ -135,7 +155,10 @@ estimate = $(TOP)scripts/distil-plan $(1) $(OUT) TEACHER='$(TEACHER)' \
     MAX_TIME='$(MAX_TIME)' CALIB_ROWS='$(CALIB_ROWS)' \
     REPAIR_ROWS='$(REPAIR_ROWS)' CANDIDATES='$(CANDIDATES)' \
     TRIAL='$(TRIAL)' ANSWERS='$(answers)' COMPUTE='$(COMPUTE)' \
-    MEMORY='$(MEMORY)'
+    MEMORY='$(MEMORY)' CHOSEN='$(chosen)' BEGUN='$(begun_run)'
+# Was ANSWERS given?  Else there are none if they leave time for few steps.
+chosen    = $(if $(filter file default,$(origin ANSWERS)),,yes)
+too_short = $(shell sed -n 's/^SHORT=//p' $(OUT)/length 2>/dev/null)
 tried    = $(if $(answers),$(OUT)/trial.jsonl $(OUT)/trial.tokens)
 $(OUT)/length.asked: asked = MAX_TIME
 $(OUT)/length: $(OUT)/length.asked $(OUT)/measured $(tried)

@@ -36,9 +36,9 @@ define same
 @if [ -e $(1) ] && changed=$$($(call changed,$(lines),$(1))); \
 then printf '%s\n' "$$changed" | while IFS= read -r s; do \
         was=$$(grep "^$${s%%=*}=" $(1) || echo "no $${s%%=*}"); \
-        echo "$(3) was made with $$was, not $$s" >&2; \
-    done; \
-    echo 'remove $(3), or choose another WORK' >&2; exit 1; fi
+        echo "$(3) was made with $$was, not $$s"; \
+    done | $(or $(in_options),cat) >&2; \
+    $(if $(in_options),,echo 'remove $(3), or choose another WORK' >&2;) exit 1; fi
 endef
 define record
 @mkdir -p $(@D) && printf '%s\n' $(lines) >$(1)

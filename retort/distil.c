@@ -351,6 +351,7 @@ static void
 print_end(const struct asked *a, const char *self, double seconds)
 {
     char *settings = read_result(a, "answers.settings");
+    char *answers = xasprintf("%s/" RUN_FILES "/answers.jsonl", a->out);
     char *file = xasprintf("%s/student.gguf", a->out);
     char *student = megabytes(file), *teacher = megabytes(a->model);
     char *prompt = beginning(a);
@@ -368,7 +369,8 @@ print_end(const struct asked *a, const char *self, double seconds)
             "        (student.gguf is not smaller than the teacher's file, "
             "whose weights have fewer bits)\n",
             self, a->out, a->out);
-    if (settings != NULL && strstr(settings, "FOLLOWS=yes") != NULL)
+    if (settings != NULL && strstr(settings, "FOLLOWS=yes") != NULL &&
+        io_exists(answers))
         buf_addf(&b, "talk:   %s generate chat -m %s\n", self, file);
     else
         buf_addf(&b, "write:  %s generate run -m %s '%s'\n", self, file,
@@ -376,6 +378,7 @@ print_end(const struct asked *a, const char *self, double seconds)
     out_put(b.p, b.n);
     buf_release(&b);
     free(settings);
+    free(answers);
     free(file);
     free(student);
     free(teacher);
@@ -460,6 +463,8 @@ distil_main(int argc, char **argv)
     words = make_words(&a, share);
     run_begin(&run, a.out, words);
     run_make(&run, "settings", NULL);
+    if (!io_exists(a.model))
+        run_make(&run, "fetched", NULL);
     run_make(&run, "checked", NULL);
     run_make(&run, "plan", NULL);
     print_file(&a, "plan.txt");

@@ -181,7 +181,8 @@ line_begin(const struct run *r, struct line *l, const char *target,
         l->began = clock_now();
         progress_begin(strcmp(target, "plan") == 0
                 ? "tries the teacher and measures steps"
-                : "reads the text",
+                : strcmp(target, "fetched") == 0 ? "fetches the teacher"
+                                                 : "reads the text",
             0, "s");
         return;
     }

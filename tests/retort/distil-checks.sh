@@ -179,7 +179,42 @@ equal 'it has the rows of that command' \
     "$(grep -x 'T=.*' free/full/settings)" T=32
 status 2 'then another size is refused' retort distil -m "$gguf" --params 29K \
     -o free --tokens 200 mine
-like 'the message says how the run was made' 'made with PARAMS=30000, not' err
+like 'the message says how the run was made' 'made with --params 30000, not' err
+
+ok 'the same size by another option is refused, too' test \
+    "$(retort distil -m "$gguf" --ratio 0.5 -o free --tokens 200 mine 2>&1 |
+        grep -c 'made with .*--ratio')" -gt 0
+
+# --- files beside the text ---
+mkdir papers
+cp mine/*.txt papers
+echo x >papers/one.pdf
+echo x >papers/two.docx
+cp mine/1.txt held.txt
+ok 'a folder of text and other files is planned' distil -o beside --tokens 200 \
+    --held-out held.txt --dry-run papers
+like 'the plan says which files are passed over' \
+    '^  text     2 files passed over: 1 .docx, 1 .pdf' out
+like 'the plan says what is held out' '^  left out 1 documents that share words' out
+ok 'some of a few texts beside other files is held out' distil -o beside2 --tokens 200 \
+    --dry-run papers
+
+# --- the time is short for answers ---
+# timed MINUTES [CHOSEN]: the length of the run in the folder told
+timed() {
+    MEMORY=1e12 "$top/scripts/distil-plan" length told T=32 B=2 RATIO=0.25 TRIAL=2 \
+        ANSWERS=50 TEACHER="$gguf" NAME=told MAX_TIME="$1" CHOSEN="${2:-}"
+}
+rm -rf told
+instructed
+rm told/answers.settings
+ok 'a run of some minutes has a length' timed 300
+like 'it has no answers, as there is time for few steps with them' '^SHORT=[0-9]*$' out
+steps=$(sed -n 's/^BATCHES=//p' out)
+ok 'a run of some minutes with answers has a length' timed 300 yes
+unlike 'answers that were asked for are not left out' SHORT out
+if [ "$(sed -n 's/^BATCHES=//p' out)" -lt "$steps" ]
+then pass 'it has fewer steps'; else fail 'it has fewer steps'; fi
 
 # --- a reader that leaves ---
 # The run is so long that it does not end by itself.

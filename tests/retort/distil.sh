@@ -135,9 +135,9 @@ other() { # other WHAT PATTERN ARGUMENT ...: refused, and changes nothing
     find $o/full -type f -exec cksum {} + | sort >after
     same "nothing is changed by $what" before after
 }
-other 'another size' 'made with PARAMS=30000, not PARAMS=29000' --params 29K \
+other 'another size' 'made with --params 30000, not --params 29000' --params 29K \
     --tokens 400 mine
-other 'another text' 'made with TEXT=mine, not TEXT=mine other' --params 30K \
+other 'another text' 'made with text mine, not text mine other' --params 30K \
     --tokens 400 mine other
 other 'fewer tokens' 'has 448 tokens, more than --tokens 300' --params 30K \
     --tokens 300 mine
