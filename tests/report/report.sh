@@ -398,6 +398,13 @@ mkdir empty
 status 3 'an empty folder is bad input' report empty
 like 'the message names the empty folder' \
     '^report: empty: holds no file of a run, such as metrics.tsv' err
+mkdir -p made/full/distilled
+: >made/full/settings
+metrics 4 0 3 >made/full/distilled/metrics.tsv
+ok 'a folder of retort distil is shown' report -q --text made
+like 'its training is shown' '^distilled +3 ' out
+ok 'a folder of retort distil has a page' report -q made
+ok 'the page is where retort distil makes it' test -s made/full/report.html
 status 1 'an output in no folder is an error' report -o no/where run
 like 'the message names the output in no folder' '^report: no/where' err
 
