@@ -189,7 +189,11 @@ $(BUILD)/retort/list.h: $(LISTED:%=man/%.1) Makefile
 	@mkdir -p $(@D)
 	@for p in $(LISTED); do \
 	    sed -n "s/^\.Nd \(.*\)/{ \"$$p\", \"\1\" },/p" man/$$p.1; done > $@
-$(BUILD)/retort/programs.o: $(BUILD)/retort/list.h
+# The pages of commands, which retort help suggests.
+$(BUILD)/retort/pages.h: $(MANS) Makefile
+	@mkdir -p $(@D)
+	@printf '"%s",\n' $(patsubst man/%.1,%,$(wildcard man/*-*.1)) > $@
+$(BUILD)/retort/programs.o: $(BUILD)/retort/list.h $(BUILD)/retort/pages.h
 $(BUILD)/retort/programs.o: private NEED += -I$(BUILD)/retort
 $(BUILD)/retort/doctor.o: private NEED += -DHAVE_MPI=$(if $(MPI_LIBS),1,0) \
     -DHAVE_HTTPD=$(if $(HTTPD_LIBS),1,0) -DHAVE_CLD2=$(if $(CLD2),1,0) \
