@@ -279,7 +279,12 @@ tiles
 like 'each of six models has a tile' 'won back by other3' tiles
 unlike 'only the table compares six models' 'standard errors' tiles
 ok 'the models of eval.tsv are shown as text' report -q --text eval
-like 'the text explains the columns of the models' '^95 %: .* KL: ' out
+tr '\n' ' ' <out >key
+for column in 'M param' ppl '95 %' KL top-1 'won back' token/s MB; do
+    like "the key explains $column" " $column: [a-z]" key
+done
+like 'the key says that MB is not the file' "MB: .*more than the model.s file" key
+like 'the key says that token/s is of reading' 'token/s: tokens read' key
 like 'the text has a row of a model' \
     '^distilled +1\.870 +146\.94 +135\.6\.\.158\.2 +0\.0118 +84\.7% +97\.2%' out
 like 'the text has a row of a difference' \
