@@ -459,6 +459,11 @@ install: all
 	@umask 022; for f in $(bashed); do $(call complete,bash) >$$f || exit 1; done
 	@umask 022; for f in $(fished); do $(call complete,fish) >$$f || exit 1; done
 	@umask 022; $(call complete,zsh) >$(zshed)
+	@[ -n "$(DESTDIR)" ] || { \
+	    echo 'The programs are in $(BINDIR)'$(if $(PROGPREFIX),': clean is $(call named,clean)'); \
+	    case ":$$PATH:" in *:$(BINDIR):*) ;; \
+	    *) echo 'That folder is not in PATH; type: export PATH="$(BINDIR):$$PATH"' ;; esac; \
+	    echo 'Type "$(call named,retort) help" first'; }
 
 # Empty folders of SHAREDIR, and inside DESTDIR, are removed too.
 ## uninstall: remove what install put there, under the same settings
