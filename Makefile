@@ -189,7 +189,11 @@ $(BUILD)/retort/list.h: $(LISTED:%=man/%.1) Makefile
 	@mkdir -p $(@D)
 	@for p in $(LISTED); do \
 	    sed -n "s/^\.Nd \(.*\)/{ \"$$p\", \"\1\" },/p" man/$$p.1; done > $@
-$(BUILD)/retort/programs.o: $(BUILD)/retort/list.h
+# The pages of commands, which retort help suggests.
+$(BUILD)/retort/pages.h: $(MANS) Makefile
+	@mkdir -p $(@D)
+	@printf '"%s",\n' $(patsubst man/%.1,%,$(wildcard man/*-*.1)) > $@
+$(BUILD)/retort/programs.o: $(BUILD)/retort/list.h $(BUILD)/retort/pages.h
 $(BUILD)/retort/programs.o: private NEED += -I$(BUILD)/retort
 $(BUILD)/retort/doctor.o: private NEED += -DHAVE_MPI=$(if $(MPI_LIBS),1,0) \
     -DHAVE_HTTPD=$(if $(HTTPD_LIBS),1,0) -DHAVE_CLD2=$(if $(CLD2),1,0) \
@@ -455,6 +459,11 @@ install: all
 	@umask 022; for f in $(bashed); do $(call complete,bash) >$$f || exit 1; done
 	@umask 022; for f in $(fished); do $(call complete,fish) >$$f || exit 1; done
 	@umask 022; $(call complete,zsh) >$(zshed)
+	@[ -n "$(DESTDIR)" ] || { \
+	    echo 'The programs are in $(BINDIR)'$(if $(PROGPREFIX),': clean is $(call named,clean)'); \
+	    case ":$$PATH:" in *:$(BINDIR):*) ;; \
+	    *) echo 'That folder is not in PATH; type: export PATH="$(BINDIR):$$PATH"' ;; esac; \
+	    echo 'Type "$(call named,retort) help" first'; }
 
 # Empty folders of SHAREDIR, and inside DESTDIR, are removed too.
 ## uninstall: remove what install put there, under the same settings

@@ -1,6 +1,7 @@
 /* report export: logs of runs as event files of TensorBoard. */
 #include "export.h"
 #include "events.h"
+#include "run.h"
 #include "table.h"
 #include "base/io.h"
 #include "cli/die.h"
@@ -91,9 +92,10 @@ make_folder(const char *path)
 
 /* Write the event file of a run to a folder with the run's name in `to`. */
 static void
-export_run(const char *dir, const char *to)
+export_run(const char *run, const char *to)
 {
-    char *name = run_name(dir), *folder = xasprintf("%s/%s", to, name);
+    char *dir = run_folder(run, "/distilled"), *name = run_name(run),
+         *folder = xasprintf("%s/%s", to, name);
     char *path = xasprintf("%s/events.out.tfevents.retort", folder);
     struct buf b = { 0 };
 
@@ -111,6 +113,7 @@ export_run(const char *dir, const char *to)
     free(path);
     free(folder);
     free(name);
+    free(dir);
 }
 
 int

@@ -97,9 +97,10 @@ report_file(const char *file, const struct args *a)
 }
 
 static int
-report_folder(const char *dir, const struct args *a)
+report_folder(const char *operand, const struct args *a)
 {
     static struct run r;
+    char *dir = run_folder(operand, "");
     char *path = a->text ? xstrdup("-") : xasprintf("%s/report.html", dir);
     struct buf b = { 0 };
     struct err e;
@@ -117,6 +118,7 @@ report_folder(const char *dir, const struct args *a)
     buf_release(&b);
     run_release(&r);
     free(path);
+    free(dir);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* The files of a folder: see run.h */
 #include "run.h"
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 
@@ -236,6 +237,16 @@ check_samples(struct run *r, const char *dir)
             lines_release(&r->samples);
         }
     }
+}
+
+char *
+run_folder(const char *dir, const char *below)
+{
+    char *settings = xasprintf("%s/" DIR_FULL "/settings", dir);
+    const int made = io_exists(settings);
+
+    free(settings);
+    return made ? xasprintf("%s/" DIR_FULL "%s", dir, below) : xstrdup(dir);
 }
 
 int

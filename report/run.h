@@ -63,6 +63,10 @@ struct run {
     size_t nproblem;
 };
 
+/* malloc'd: dir, or, if `retort distil` made that folder, the folder full in it
+ * with `below` behind its path. */
+char *run_folder(const char *dir, const char *below);
+
 /* Read the files of folder dir.  -1 and *e: it is no folder, or has nothing to
  * show. */
 int run_read(struct run *r, const char *dir, struct err *e);

@@ -43,9 +43,9 @@ struct watched {
 
 /* Read how many steps the run has, and whether it ended. */
 static void
-read_options(struct watched *w)
+read_options(struct watched *w, const char *dir)
 {
-    char *path = xasprintf("%s/options.json", w->dir);
+    char *path = xasprintf("%s/options.json", dir);
     json_t *all = js_load(path, JS_MAX, NULL);
     const json_t *steps = json_object_get(json_object_get(all, "run"), "steps");
 
@@ -60,8 +60,9 @@ read_options(struct watched *w)
 static void
 read_watched(struct watched *w)
 {
-    char *path = xasprintf("%s/metrics.tsv", w->dir);
-    char *lock = xasprintf("%s/" DIR_LOCK, w->dir);
+    char *dir = run_folder(w->dir, "/distilled");
+    char *path = xasprintf("%s/metrics.tsv", dir);
+    char *lock = xasprintf("%s/" DIR_LOCK, dir);
     const char *slash = strrchr(w->dir, '/');
     const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : w->dir;
     struct stat st;
@@ -69,14 +70,15 @@ read_watched(struct watched *w)
 
     log_release(&w->log);
     w->locked = io_exists(lock);
-    read_options(w);
+    read_options(w, dir);
     /* Read last: the log of a run that has ended is whole. */
-    if (log_read(&w->log, w->dir, name, &e) < 0)
+    if (log_read(&w->log, dir, name, &e) < 0)
         die_err(&e);
     if (stat(path, &st) == 0)
         w->silent = difftime(time(NULL), st.st_mtime);
     free(path);
     free(lock);
+    free(dir);
 }
 
 /* ---- figures ---- */

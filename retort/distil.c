@@ -3,6 +3,7 @@
 #include "programs.h"
 #include "watch.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -273,7 +274,7 @@ make_words(const struct asked *a, const char *share)
 static char *
 read_result(const struct asked *a, const char *file)
 {
-    char *path = xasprintf("%s/" RUN_FILES "/%s", a->out, file), *text = NULL;
+    char *path = xasprintf("%s/" DIR_FULL "/%s", a->out, file), *text = NULL;
     struct err e;
     size_t n;
 
@@ -471,7 +472,7 @@ distil_main(int argc, char **argv)
     if (!plan_fits(&a))
         return EX_SYS;
     if (!a.dry) {
-        run_make(&run, "made", RUN_FILES "/stages");
+        run_make(&run, "made", DIR_FULL "/stages");
         print_file(&a, "summary.txt");
         print_end(&a, self, clock_now() - began);
     }

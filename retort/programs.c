@@ -1,5 +1,5 @@
 /* The programs of retort; see programs.h.  The Makefile makes list.h from the
- * man pages, with a line for each program. */
+ * man pages, with a line for each program, and pages.h from their names. */
 #include "programs.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -12,6 +12,11 @@
 const struct program programs[] = {
 #include "list.h"
     { NULL, NULL }
+};
+
+const char *const command_pages[] = {
+#include "pages.h"
+    NULL
 };
 
 static char prefix[100];

@@ -10,6 +10,9 @@ struct program {
 /* In the order of the pipeline; the last has no name. */
 extern const struct program programs[];
 
+/* The pages of commands, such as "plan-run"; NULL ends them. */
+extern const char *const command_pages[];
+
 /* Call once, with argv[0] of main: text before "retort" in its file name is the
  * prefix that all programs were installed with. */
 void program_begin(const char *argv0);

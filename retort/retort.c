@@ -61,11 +61,24 @@ list_uses(const char *own)
     return EX_OK;
 }
 
+/* Append the pages of the commands called `name`, with " or " between them. */
+static void
+add_pages(struct buf *b, const char *name)
+{
+    for (size_t i = 0; command_pages[i] != NULL; i++)
+        if (strcmp(strchr(command_pages[i], '-') + 1, name) == 0)
+            buf_addf(b, "%s%s", b->n > 0 ? " or " : "", command_pages[i]);
+}
+
 static _Noreturn void
 no_program(const char *name)
 {
     const char *nearest = sub_nearest(name, make_commands());
+    struct buf found = { 0 };
 
+    add_pages(&found, name);
+    if (found.n > 0)
+        nearest = found.p;
     if (nearest != NULL)
         die(EX_USAGE, "there is no program \"%s\"; did you mean %s?", name,
             nearest);

@@ -1,6 +1,7 @@
 /* Runs make and watches its stages; see watch.h. */
 #include "watch.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -66,7 +67,7 @@ planned_stages(const struct run *r, const char *file, struct stage s[STAGES])
 static double
 parts_of_run(const struct run *r, const char *file)
 {
-    char *path = xasprintf("%s/" RUN_FILES "/%s", r->out, file), block[4096];
+    char *path = xasprintf("%s/" DIR_FULL "/%s", r->out, file), block[4096];
     FILE *f = fopen(path, "r");
     size_t n, lines = 0;
 
@@ -89,7 +90,7 @@ stage_now(const struct run *r, const struct stage *s, size_t n)
     size_t i;
 
     for (i = 0; i < n; i++) {
-        char *path = xasprintf("%s/" RUN_FILES "/%s", r->out, s[i].ends);
+        char *path = xasprintf("%s/" DIR_FULL "/%s", r->out, s[i].ends);
         const int there = io_exists(path);
 
         free(path);

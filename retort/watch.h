@@ -3,10 +3,8 @@
 #ifndef RETORT_WATCH_H
 #define RETORT_WATCH_H
 
-/* Names in the folder of a run: the log of make and the programs, and the
- * folder with the recipe's files. */
+/* The log of make and the programs, in the folder of a run. */
 #define RUN_LOG "log"
-#define RUN_FILES "full"
 
 struct run {
     const char *out; /* the folder */

@@ -24,6 +24,10 @@ void dir_list_release(struct dir_list *l);
  * removed. */
 int dir_remove(const char *dir, struct err *e);
 
+/* The folder that `retort distil` and the recipes make in the folder of a run
+ * for their files. */
+#define DIR_FULL "full"
+
 /* Keep other processes out of dir, until dir_unlock or the end of the process,
  * by a lock on the file DIR/.lock, or DIR/.lock.r for rank r > 0.  The file
  * names the process that holds the lock, and is removed when the lock ends.

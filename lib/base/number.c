@@ -53,11 +53,11 @@ number_real(const char *s, double lo, double hi, double *r)
 int
 number_count(const char *s, double lo, double hi, double *r)
 {
-    static const char suffix[] = "KMGT";
+    static const char suffix[] = "kKMGT";
     char digits[64];
     const size_t n = strlen(s);
     const char *k = n > 0 ? strchr(suffix, s[n - 1]) : NULL;
-    const int power = k != NULL ? (int)(k - suffix) + 1 : 0;
+    const int power = k == NULL ? 0 : k > suffix ? (int)(k - suffix) : 1;
     double v;
 
     if (n >= sizeof digits)

@@ -27,14 +27,22 @@ sub_nearest(const char *text, const struct sub *table)
     return nearest;
 }
 
+static void
+set_progname(const char *argv0)
+{
+    const char *slash = strrchr(argv0, '/');
+
+    progname = slash != NULL ? slash + 1 : argv0;
+}
+
 /* Die if text is nearly the name of a command and no file has that name. */
 static void
 check_name(const char *argv0, const char *text, const struct sub *table)
 {
-    const char *slash = strrchr(argv0, '/'), *name = sub_nearest(text, table);
+    const char *name = sub_nearest(text, table);
 
     if (name != NULL && *text != '-' && !io_exists(text)) {
-        progname = slash != NULL ? slash + 1 : argv0;
+        set_progname(argv0);
         die(EX_USAGE, "there is no command \"%s\"; did you mean %s %s?", text,
             progname, name);
     }
@@ -66,6 +74,31 @@ sub_about(const char *about, const struct sub *table)
     return text.p;
 }
 
+/* Is text an option for help or the version, or nearly one? */
+static int
+needs_no_command(const char *text)
+{
+    if (strncmp(text, "--", 2) == 0)
+        return opt_nearness(text + 2, "help") < SIZE_MAX ||
+            opt_nearness(text + 2, "version") < SIZE_MAX;
+    return strpbrk(text, "hV") != NULL &&
+        text[1 + strspn(text + 1, "hqvV")] == '\0';
+}
+
+/* Die: an option was given in the place of a command. */
+static _Noreturn void
+option_first(const char *argv0, const char *option, const struct sub *table)
+{
+    const int n = (int)strcspn(option, "=");
+    struct buf all = { 0 };
+
+    for (const struct sub *s = table; s->name != NULL; s++)
+        buf_addf(&all, "%s%s", s > table ? ", " : "", s->name);
+    set_progname(argv0);
+    die(EX_USAGE, "%.*s comes after a command: %s %s %.*s ... (%s)", n, option,
+        progname, table->name, n, option, all.p);
+}
+
 int
 sub_main(int argc, char **argv, const struct sub *table, const char *about)
 {
@@ -74,6 +107,9 @@ sub_main(int argc, char **argv, const struct sub *table, const char *about)
 
     if (status >= 0)
         return status;
+    if (argc > 1 && *argv[1] == '-' && argv[1][1] != '\0' &&
+        !needs_no_command(argv[1]))
+        option_first(argv[0], argv[1], table);
     argv = opt_parse(argc, argv, none, sub_about(about, table),
         "command [option ...]", 0, -1, NULL);
     if (argv[0] == NULL)

@@ -23,7 +23,7 @@ const char *sub_nearest(const char *text, const struct sub *table);
  * command.  It is never freed. */
 const char *sub_about(const char *about, const struct sub *table);
 /* sub_run for a program that needs a command: -h prints sub_about; a missing or
- * unknown command is a usage error. */
+ * unknown command, or an option before it, is a usage error. */
 int sub_main(int argc, char **argv, const struct sub *table, const char *about);
 
 #endif

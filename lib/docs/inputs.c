@@ -239,6 +239,7 @@ folder_source(struct inputs *in, const char *folder)
 struct folders {
     struct name_set folder;
     size_t *of;       /* [in->n] number of each input's folder */
+    size_t *files;    /* [folder.n] files in it */
     size_t *many;     /* [folder.n] names that are not language codes */
     size_t *numbered; /* [folder.n] names whose stem another has too */
     struct name_set name, stem; /* keys: a folder's number with a name in it,
@@ -272,6 +273,7 @@ count_names(struct folders *f, const struct inputs *in)
     size_t n, k;
 
     f->of = xcalloc(in->n + 1, sizeof *f->of);
+    f->files = xcalloc(in->n + 1, sizeof *f->files);
     f->many = xcalloc(in->n + 1, sizeof *f->many);
     f->numbered = xcalloc(in->n + 1, sizeof *f->numbered);
     f->alike = xcalloc(in->n + 1, sizeof *f->alike);
@@ -285,6 +287,7 @@ count_names(struct folders *f, const struct inputs *in)
         buf_clear(&b);
         buf_add(&b, x->path, x->below);
         f->of[i] = set_add(&f->folder, b.p, b.n);
+        f->files[f->of[i]]++;
         p = name_below(x, &n);
         buf_addf(&b, "/%zu/", f->of[i]);
         buf_add(&b, p, n);
@@ -328,17 +331,18 @@ name_sources(struct inputs *in)
         const int all = f.many[i] > NAMES_MAX;
 
         if (all || f.numbered[i] > 0)
-            note("%s: %zu names that %s: one source, \"%s\" (--lang names "
-                 "another, --lang-path takes it from paths)",
-                *f.folder.name[i] ? f.folder.name[i] : ".",
-                all ? f.many[i] : f.numbered[i],
-                all ? "are no codes of languages" : "end in numbers",
+            note("%s: %s%zu files%s are one source, \"%s\" (names such as "
+                 "de.txt would make a source of each language; see --lang)",
+                *f.folder.name[i] ? f.folder.name[i] : ".", all ? "its " : "",
+                all ? f.files[i] : f.numbered[i],
+                all ? "" : " whose names differ by a number",
                 in->source[folder_source(in, f.folder.name[i])]);
     }
     release_names(&f.folder);
     release_names(&f.name);
     release_names(&f.stem);
     free(f.of);
+    free(f.files);
     free(f.many);
     free(f.numbered);
     free(f.alike);

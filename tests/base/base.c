@@ -642,8 +642,8 @@ test_count(void)
         const char *text;
         double value;
     } good[] = { { "84M", 84e6 }, { "1.5G", 1.5e9 }, { "7", 7.0 },
-        { "2.9", 2.0 }, { "1T", 1e12 }, { "0.5K", 500.0 } };
-    static const char *const bad[] = { "", "M", "84k", "84MM", "0.5", "nan",
+        { "2.9", 2.0 }, { "1T", 1e12 }, { "0.5K", 500.0 }, { "41k", 41e3 } };
+    static const char *const bad[] = { "", "M", "84m", "84MM", "0.5", "nan",
         "-1", "2000T", " 1", "1 M", "inf" };
 
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {

@@ -279,7 +279,12 @@ tiles
 like 'each of six models has a tile' 'won back by other3' tiles
 unlike 'only the table compares six models' 'standard errors' tiles
 ok 'the models of eval.tsv are shown as text' report -q --text eval
-like 'the text explains the columns of the models' '^95 %: .* KL: ' out
+tr '\n' ' ' <out >key
+for column in 'M param' ppl '95 %' KL top-1 'won back' token/s MB; do
+    like "the key explains $column" " $column: [a-z]" key
+done
+like 'the key says that MB is not the file' "MB: .*more than the model.s file" key
+like 'the key says that token/s is of reading' 'token/s: tokens read' key
 like 'the text has a row of a model' \
     '^distilled +1\.870 +146\.94 +135\.6\.\.158\.2 +0\.0118 +84\.7% +97\.2%' out
 like 'the text has a row of a difference' \
@@ -398,6 +403,13 @@ mkdir empty
 status 3 'an empty folder is bad input' report empty
 like 'the message names the empty folder' \
     '^report: empty: holds no file of a run, such as metrics.tsv' err
+mkdir -p made/full/distilled
+: >made/full/settings
+metrics 4 0 3 >made/full/distilled/metrics.tsv
+ok 'a folder of retort distil is shown' report -q --text made
+like 'its training is shown' '^distilled +3 ' out
+ok 'a folder of retort distil has a page' report -q made
+ok 'the page is where retort distil makes it' test -s made/full/report.html
 status 1 'an output in no folder is an error' report -o no/where run
 like 'the message names the output in no folder' '^report: no/where' err
 

@@ -52,6 +52,12 @@ mkdir early
 printf 'step\tloss\n' >early/metrics.tsv
 ok 'a run without a step is drawn' report watch --once early
 like 'the run is said to have no step' 'no step yet' out
+mkdir -p made/full
+: >made/full/settings
+cp -r second made/full/distilled
+report watch -q --once made >out
+like 'a folder of retort distil has the steps of its training' \
+    '^a made +20/100 ' out
 status 3 'a run that is no folder is refused' report watch --once nowhere
 like 'the message names the folder that is missing' 'nowhere' err
 printf 'step\tloss\n1\n' >early/metrics.tsv
@@ -79,6 +85,9 @@ ok 'logs are exported' report export --tensorboard logs x first
 same 'the file is that of the record writer of TensorBoard' \
     "$top/tests/golden/report/events" logs/x/events.out.tfevents.retort
 ok 'a second export replaces the file' report export --tensorboard logs x
+ok 'the log of retort distil is exported' report export --tensorboard logs made
+ok 'the log has the name of the folder' \
+    test -s logs/made/events.out.tfevents.retort
 status 3 'a folder without steps is refused' report export --tensorboard logs logs
 status 2 'an export without a format is refused' report export x
 like 'the message names the option that is missing' 'tensorboard' err

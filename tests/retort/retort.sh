@@ -30,6 +30,10 @@ status 2 'help of a misspelt program ends with status 2' retort help studnet
 like 'help names the program that was meant' '"studnet"; did you mean student[?]' err
 status 2 'help of a program with two names near ends with status 2' retort help evalpask
 like 'help names the nearest program' 'did you mean evaltask[?]' err
+status 2 'help of a command without its program ends with status 2' retort help chat
+like 'help names the page of the command' '"chat"; did you mean generate-chat[?]' err
+status 2 'help of a command of two programs ends with status 2' retort help run
+like 'help names both pages' 'did you mean generate-run or plan-run[?]' err
 
 mkdir empty
 ok 'help prints options where man is missing' \

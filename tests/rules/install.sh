@@ -11,6 +11,7 @@ run() {
     make -s -C "$top" "$@" DESTDIR="$stage" PREFIX=/opt PROGPREFIX=r-
 }
 ok 'make install ends with status 0' run install
+unlike 'make install into DESTDIR says nothing at its end' '^The programs' out
 for p in $(names); do
     [ -x "stage/opt/bin/r-$p" ] || fail "r-$p is not installed"
     [ ! -e "$top/man/$p.1" ] || [ -s "stage/opt/share/man/man1/r-$p.1" ] ||
@@ -78,6 +79,12 @@ alone() {
 }
 umask 077
 ok 'make install with the prefix retort- ends with status 0' alone install
+like 'make install says what the programs are called' \
+    "are in $PWD/usr/bin: clean is retort-clean" out
+like 'make install says what PATH lacks' "export PATH=\"$PWD/usr/bin:.PATH\"" out
+like 'make install says what to type first' 'Type "retort help" first' out
+PATH=$PWD/usr/bin:$PATH alone install >out
+unlike 'make install leaves out PATH if it has the folder' PATH out
 umask 022
 equal 'all that is installed can be read by others' \
     "$(find usr ! -path usr ! -perm -044 ! -type l ! -path usr/bin/stream)" ''

@@ -91,6 +91,19 @@ status 1 '-h with stdout closed fails with status 1' sh -c '"$1" -h >&-' sh "$p"
 like '-h with stdout closed says why it fails' 'opt: <stdout>: Bad file descriptor' err
 ok 'a run goes on with stdin and stderr closed' sh -c '"$1" -n 1 a <&- 2>&-' sh "$p"
 
+# --- an option in the place of a command ---
+early() { # early MESSAGE PROGRAM OPTION ...
+    want=$1
+    shift
+    status 2 "an option before the command is refused: $*" "$@"
+    like "the message of $* names the commands" "$want" err
+}
+early '^generate: -m comes after a command: generate run -m [.]+ \(run, chat, bench\)$' \
+    generate -m S x
+early '^shard: --tokens comes after a command: shard write --tokens ' shard --tokens=5
+early '^generate: -q comes after a command' generate -q run
+early '^generate: unknown option --hlep; did you mean --help' generate --hlep
+
 for q in $(names); do
     "$q" -h >"help.$q" || fail "$q -h"
     equal "$q -h fits in 80 columns" "$(awk 'length > 80' "help.$q")" ''

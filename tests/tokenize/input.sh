@@ -72,7 +72,7 @@ cp many/f/page-1.txt many/f/a.txt
 cp many/f/page-1.txt many/f/de.txt
 equal '60 numbered files are one source, others are their own' \
     "$(sources many/f)" 'a:1 de:1 f:60 all:62 '
-like 'the note names the one source' "many/f: 60 names .* one source, \"f\" .*--lang" err
+like 'the note names the one source' "many/f: 60 files .* are one source, \"f\" .*--lang" err
 rm many/f/a.txt many/f/de.txt many/f/page-[1-9]*[0-9].txt
 equal 'files without a number too, and those by a number of their own' \
     "$(cd many/f && cp page-1.txt wiki.txt && mv page-1.txt c4.txt &&
@@ -81,7 +81,7 @@ equal 'files without a number too, and those by a number of their own' \
 rm many/f/*
 many 1 65
 equal '65 files are one source' "$(sources many/f)" 'f:65 '
-like 'the note names the source of 65 files' "many/f: 65 names .* one source, \"f\" \\(--lang names an" err
+like 'the note names the source of 65 files' "many/f: its 65 files are one source, \"f\" \\(names such as de.txt" err
 equal '65 operands are one source' "$(sources many/f/*)" 'f:65 '
 equal '65 files in a folder in a folder are one source' "$(sources many)" 'f:65 '
 equal '65 files in a folder with slashes are one source' "$(sources many/f//)" 'f:65 '
