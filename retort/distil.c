@@ -76,7 +76,7 @@ fetched_names(const char *share, const char *name, int *found)
 
 /* Refuse a model that cannot be opened, or has no tokenizer. */
 static void
-check_model(const char *path)
+check_whole(const char *path)
 {
     const int said = verbosity;
     struct tokenizer *t;
@@ -103,7 +103,7 @@ check_named_teacher(const char *share, const char *path)
     check_path("-m", path);
     if (there &&
         (S_ISDIR(s.st_mode) || (dot != NULL && strcmp(dot, ".gguf") == 0))) {
-        check_model(path);
+        check_whole(path);
         return;
     }
     names = fetched_names(share, path, &found);
@@ -196,7 +196,7 @@ check_asked(const struct asked *a, const char *share)
         check_path("--into", a->into);
         if (!io_exists(a->into))
             die(EX_SYS, "--into: %s: there is no such file or folder", a->into);
-        check_model(a->into);
+        check_whole(a->into);
     }
     check_path("-o", a->out);
 }
@@ -352,7 +352,7 @@ static void
 print_end(const struct asked *a, const char *self, double seconds)
 {
     char *settings = read_result(a, "answers.settings");
-    char *answers = xasprintf("%s/" RUN_FILES "/answers.jsonl", a->out);
+    char *answers = xasprintf("%s/" DIR_FULL "/answers.jsonl", a->out);
     char *file = xasprintf("%s/student.gguf", a->out);
     char *student = megabytes(file), *teacher = megabytes(a->model);
     char *prompt = beginning(a);

@@ -55,7 +55,7 @@ read_numbers(const char *dir, const char *name, double v[2])
 /* Return the number behind the word `key` at the beginning of a line of a file,
  * or `none`. */
 static double
-read_key(const char *dir, const char *name, const char *key, double none)
+number_behind(const char *dir, const char *name, const char *key, double none)
 {
     const size_t n = strlen(key);
     FILE *f = open_in(dir, name);
@@ -84,7 +84,7 @@ memory_limits(const char *dir, const char *limit, const char *held,
     lower(&l->all, most[0]);
     if (read_numbers(dir, held, now) < 1)
         return;
-    left = most[0] - now[0] + read_key(dir, "memory.stat", cache, 0.0);
+    left = most[0] - now[0] + number_behind(dir, "memory.stat", cache, 0.0);
     lower(&l->available, left < 0.0 ? 0.0 : left);
 }
 
@@ -196,9 +196,10 @@ quota_memory(const char *root)
 {
     struct limits l = read_limits(root);
 
-    lower(&l.all, 1024.0 * read_key(root, "proc/meminfo", "MemTotal:", -1.0));
+    lower(&l.all,
+        1024.0 * number_behind(root, "proc/meminfo", "MemTotal:", -1.0));
     lower(&l.available,
-        1024.0 * read_key(root, "proc/meminfo", "MemAvailable:", -1.0));
+        1024.0 * number_behind(root, "proc/meminfo", "MemAvailable:", -1.0));
     lower(&l.available, l.all);
     return (struct memory){ to_bytes(l.all), to_bytes(l.available) };
 }
