@@ -141,9 +141,11 @@ measure_repair(struct repaired *r, const float *w, size_t N, size_t n,
     free(E);
 }
 
-/* Return the squared error of a layer that was cut but not repaired, the sum of
- * |W_K x_K - y|^2.  All sums are over tokens: that of x_K x_K^T is in `kept`,
- * that of y x_K^T is ck [N,k], and that of |y|^2 is `energy`. */
+/* Return the squared error of a layer that was cut but not repaired: the sum
+ * over tokens of |W_K x_K - y|^2, made of three sums over tokens.
+ *   kept       holds the sum of x_K x_K^T
+ *   ck [N,k]   the sum of y x_K^T
+ *   energy     the sum of |y|^2 */
 static double
 cut_distance(const float *wk, size_t N, const struct hess *kept,
     const double *ck, double energy, struct pool *pool)

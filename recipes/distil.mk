@@ -159,7 +159,8 @@ all: $(OUT)/report.html $(OUT)/report.txt $(OUT)/bits.txt $(CONVERTED)
 	@echo 'the same as a page: $(OUT)/report.html'
 	@$(if $(SMOKE),echo 'SMOKE=1 shows that every step works; its figures mean nothing.')
 
-# Goals that come before a run leave no settings that it would have to keep.
+# yes, if no goal begins the run: then its settings are not recorded, so that it
+# may have others.
 only_looks = $(if $(MAKECMDGOALS),$(if $(filter-out settings checked \
              $(if $(planned_by_own),plan),$(MAKECMDGOALS)),,yes))
 settings:

@@ -42,12 +42,14 @@ rate       = $(shell awk '$$1 == "teacher.parameters" { n = $$2 } END { \
              print (n < 2e8 ? "3e-4" : (n > 1e9 ? "3e-5" : "1e-4")) }' \
              $(OUT)/measured 2>/dev/null)
 
-# Weights of the student of as many bits as the teacher's file has, or fewer.
+# q5_k_m has 5 to 6 bits a weight: student.gguf shall not be larger than the
+# teacher's file.
 round      = $(shell { wc -c $(original); cat $(OUT)/measured; } 2>/dev/null | awk ' \
              NR == 1 { size = $$1 } \
              $$1 == "teacher.parameters" { few = size > 0 && 8 * size < 7 * $$2 } \
              END { print (few ? "q5_k_m" : "q8_0") }')
-# Refusals of other settings, in options of retort distil.
+# Rewrites messages such as "was made with RATIO=0.25, not RATIO=0.5" in options
+# of retort distil, and drops those about variables that are none.
 in_options = awk '{ s = $$0; n = 0; n += gsub(/TEACHER=/, "-m ", s); \
     n += gsub(/HELD_OUT_TEXT=/, "--held-out ", s); n += gsub(/TEXT=/, "text ", s); \
     n += gsub(/RATIO=/, "--ratio ", s); n += gsub(/PARAMS=/, "--params ", s); \
@@ -82,8 +84,8 @@ not-shorter:
 ## checked: the text, read before the teacher is tried and steps are measured
 checked: $(OUT)/text.tsv
 
-# Until the run has begun, all settings may change, and the text, which is read
-# again; then what depends on them is made again.
+# Until the run has begun, settings and text may change: then the text is read
+# again, and files that depend on changed settings are made again.
 begun_run  := $(wildcard $(OUT)/settings)
 begun_text = $(wildcard $(OUT)/train.done)
 ifeq ($(begun_run),)
@@ -156,7 +158,8 @@ estimate = $(TOP)scripts/distil-plan $(1) $(OUT) TEACHER='$(TEACHER)' \
     REPAIR_ROWS='$(REPAIR_ROWS)' CANDIDATES='$(CANDIDATES)' \
     TRIAL='$(TRIAL)' ANSWERS='$(answers)' COMPUTE='$(COMPUTE)' \
     MEMORY='$(MEMORY)' CHOSEN='$(chosen)' BEGUN='$(begun_run)'
-# Was ANSWERS given?  Else there are none if they leave time for few steps.
+# chosen: was ANSWERS given?  If not, and answers would leave time for few steps
+# (too_short, from scripts/distil-plan), all tokens are text.
 chosen    = $(if $(filter file default,$(origin ANSWERS)),,yes)
 too_short = $(shell sed -n 's/^SHORT=//p' $(OUT)/length 2>/dev/null)
 tried    = $(if $(answers),$(OUT)/trial.jsonl $(OUT)/trial.tokens)

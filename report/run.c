@@ -242,11 +242,9 @@ check_samples(struct run *r, const char *dir)
 char *
 run_folder(const char *dir, const char *below)
 {
-    char *settings = xasprintf("%s/" DIR_FULL "/settings", dir);
-    const int made = io_exists(settings);
-
-    free(settings);
-    return made ? xasprintf("%s/" DIR_FULL "%s", dir, below) : xstrdup(dir);
+    return io_exists_in(dir, DIR_FULL "/settings")
+        ? xasprintf("%s/" DIR_FULL "%s", dir, below)
+        : xstrdup(dir);
 }
 
 int

@@ -352,7 +352,6 @@ static void
 print_end(const struct asked *a, const char *self, double seconds)
 {
     char *settings = read_result(a, "answers.settings");
-    char *answers = xasprintf("%s/" DIR_FULL "/answers.jsonl", a->out);
     char *file = xasprintf("%s/student.gguf", a->out);
     char *student = megabytes(file), *teacher = megabytes(a->model);
     char *prompt = beginning(a);
@@ -371,7 +370,7 @@ print_end(const struct asked *a, const char *self, double seconds)
             "whose weights have fewer bits)\n",
             self, a->out, a->out);
     if (settings != NULL && strstr(settings, "FOLLOWS=yes") != NULL &&
-        io_exists(answers))
+        io_exists_in(a->out, DIR_FULL "/answers.jsonl"))
         buf_addf(&b, "talk:   %s generate chat -m %s\n", self, file);
     else
         buf_addf(&b, "write:  %s generate run -m %s '%s'\n", self, file,
@@ -379,7 +378,6 @@ print_end(const struct asked *a, const char *self, double seconds)
     out_put(b.p, b.n);
     buf_release(&b);
     free(settings);
-    free(answers);
     free(file);
     free(student);
     free(teacher);

@@ -235,7 +235,7 @@ run_begin(struct run *r, const char *out, char **words)
     prog_saving(1);
 }
 
-/* Become make, which gets the signal mask *mask. */
+/* Replace this process by make, with the signal mask *mask. */
 static void
 become_make(const struct run *r, const char *target, const sigset_t *mask)
 {
@@ -314,9 +314,9 @@ note_kept(const struct line *l)
         note("stops; what is done is kept");
 }
 
-/* Wait for make, and send it each signal that asks to stop, or one when the
- * reader of standard output has left.  Returns why it was stopped.  Sets
- * *status as waitpid does. */
+/* Wait for make.  Send it SIGINT for each signal that asks this program to
+ * stop, and when the reader of this program's standard output has left.  Return
+ * which of the two happened.  Set *status as waitpid does. */
 static enum stopped
 wait_for_make(const struct run *r, pid_t pid, struct line *l, int *status)
 {

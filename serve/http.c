@@ -22,7 +22,7 @@ enum {
     WAIT_MS = 1000   /* longest wait of the thread for events, milliseconds */
 };
 
-/* All but the atomic members is set before the HTTP thread starts. */
+/* Members that are not atomic are set before the HTTP thread starts. */
 struct http {
     struct MHD_Daemon *daemon;
     struct http_options o;
@@ -38,8 +38,8 @@ struct http {
     char url[300];
 };
 
-/* A request that is being received or answered.  Only the HTTP thread uses it,
- * but con, h and reading, which the other threads read too. */
+/* A request that is being received or answered.  Other threads read con, h and
+ * reading; everything else is used by the HTTP thread alone. */
 struct exchange {
     struct http *h;
     struct MHD_Connection *con;

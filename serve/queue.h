@@ -21,8 +21,9 @@ struct call;
 struct call_text; /* see work.c */
 
 struct call {
-    /* Used by one thread: the reader's until queue_put, then the engine's.  The
-     * HTTP thread too reads what does not change after queue_put. */
+    /* Members that one thread changes: the reader's thread until queue_put, the
+     * engine's thread after it.  Those that stay as they are after queue_put
+     * are read by the HTTP thread, too. */
     struct request q;
     struct reply_head head;
     double arrived;         /* clock_now when the request came */
@@ -34,9 +35,9 @@ struct call {
                      * q is empty */
     struct teach_request targets;
     struct call *next; /* under the queue's lock until queue_take */
-    /* Guarded by the queue's lock; con and fd are set before `parked` and used
-     * only if it is set.  The engine's thread, which alone changes status and
-     * whole, reads these two without it. */
+    /* Members under the queue's lock.  status and whole are changed by the
+     * engine's thread alone, which therefore reads them without the lock.  con
+     * and fd are valid while `parked` is 1. */
     struct buf out; /* answer; its first `sent` bytes have been sent */
     size_t sent;
     int status;  /* HTTP status; 0: not known yet */

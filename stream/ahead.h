@@ -32,9 +32,9 @@ struct ahead {
                            * data */
     pthread_cond_t done;  /* a frame was read, or could not be read */
     pthread_cond_t room;  /* a block was opened, or the threads have to stop */
-    /* used by the caller only */
-    size_t nworker; /* number of workers; worker 0 is the caller */
-    size_t running; /* threads that have to be joined */
+    /* Only the thread that owns the struct uses these two. */
+    size_t nworker; /* entries of `worker`; worker[0] is that thread */
+    size_t running; /* threads that were started and have to be joined */
     struct ahead_worker {
         struct ahead *a;
         pthread_t id;

@@ -3,9 +3,10 @@
  *
  * sampler.c decides the order, and which frames are wanted. sampler_load.c
  * reads them, on demand and ahead.  The lock of struct ahead protects all
- * members below except those marked "order", which do not change.  Without the
- * lock, a worker whose decoder is `busy` reads that and fills its parts, and
- * the caller reads parts of sources, which only the caller frees.
+ * members below except those marked "order", which do not change.  Two things
+ * happen without the lock: a worker uses a decoder that it has marked `busy`,
+ * and fills its parts; and the caller, which alone frees the parts of sources,
+ * reads them.
  */
 #ifndef STREAM_SAMPLER_LOAD_H
 #define STREAM_SAMPLER_LOAD_H

@@ -597,3 +597,13 @@ io_exists(const char *path)
 
     return stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
+
+int
+io_exists_in(const char *dir, const char *file)
+{
+    char *path = xasprintf("%s/%s", dir, file);
+    const int r = io_exists(path);
+
+    free(path);
+    return r;
+}

@@ -116,5 +116,7 @@ int io_is_dir(const char *path);
 /* Does path exist?  0 only if there is certainly nothing.  A path that cannot
  * be looked at counts as existing: opening it will tell the reason. */
 int io_exists(const char *path);
+/* io_exists of a file in a folder. */
+int io_exists_in(const char *dir, const char *file);
 
 #endif

@@ -15,10 +15,10 @@
 
 /*
  * The signal handler may walk the list of mappings at any moment.  So a member
- * is never freed: an unused one has n = 0 and serves the next mapping.  The
- * handler may run while another thread changes a member, so p and n are atomic;
- * n is written last and read first.  The handler reads the name of one member
- * only, whose mapping its thread uses, so nobody changes that.
+ * is never freed: an unused one has n = 0 and serves the next mapping.  p and n
+ * are atomic, since another thread may change a member while the handler reads
+ * it; n is written last and read first.  The name is not: the handler reads the
+ * name of the mapping that its own thread uses, which nobody changes meanwhile.
  */
 struct io_guard {
     _Atomic(const unsigned char *) p;

@@ -53,11 +53,12 @@ number_real(const char *s, double lo, double hi, double *r)
 int
 number_count(const char *s, double lo, double hi, double *r)
 {
-    static const char suffix[] = "kKMGT";
+    static const char suffix[] = "KMGT";
     char digits[64];
     const size_t n = strlen(s);
-    const char *k = n > 0 ? strchr(suffix, s[n - 1]) : NULL;
-    const int power = k == NULL ? 0 : k > suffix ? (int)(k - suffix) : 1;
+    const char last = n > 0 ? s[n - 1] : '0';
+    const char *k = strchr(suffix, last == 'k' ? 'K' : last);
+    const int power = k != NULL ? (int)(k - suffix) + 1 : 0;
     double v;
 
     if (n >= sizeof digits)

@@ -70,9 +70,10 @@ number_behind(const char *dir, const char *name, const char *key, double none)
     return x;
 }
 
-/* Apply a limit on memory.  limit, held, cache: names of files and of a line of
- * memory.stat.  The kernel counts copies of files in `held`; it gives up those
- * that were not used of late (cache) when programs need memory. */
+/* Lower *l to the limit on memory of the control group whose files are in dir.
+ * limit: the file with the limit; held: the file with the bytes in use; cache:
+ * the line of memory.stat with those of them that are copies of files not used
+ * lately.  The kernel drops such copies when programs need memory. */
 static void
 memory_limits(const char *dir, const char *limit, const char *held,
     const char *cache, struct limits *l)
@@ -88,8 +89,10 @@ memory_limits(const char *dir, const char *limit, const char *held,
     lower(&l->available, left < 0.0 ? 0.0 : left);
 }
 
-/* Apply the limits of a group.  Version 2: cpu.max is "quota period", in which
- * quota may be the word max.  Version 1: two files; quota may be -1. */
+/* Lower *l to the limits of the control group whose files are in dir.  The
+ * limit on processor time is two numbers.  Version 2 has both in the file
+ * cpu.max, "quota period", where the word max instead of the quota means no
+ * limit; version 1 has a file for each, and a quota of -1 means no limit. */
 static void
 group_limit(const char *dir, struct limits *l)
 {
@@ -105,7 +108,8 @@ group_limit(const char *dir, struct limits *l)
         "total_inactive_file", l);
 }
 
-/* Apply the limits of group `path` below a mount, and of all groups above it.
+/* Lower *l to the limits of group `path` below a mount, and of all groups above
+ * it.
  * A container may find its own group at the mount itself, whatever `path`
  * is. */
 static void
@@ -138,7 +142,7 @@ has_word(const char *list, size_t n, const char *word)
     return 0;
 }
 
-/* Apply the limits of the group in a line "number:controllers:path" of
+/* Lower *l to the limits of the group in a line "number:controllers:path" of
  * /proc/self/cgroup.  In version 2 the controllers are empty. */
 static void
 line_limits(const char *root, const char *line, struct limits *l)

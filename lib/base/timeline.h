@@ -14,10 +14,10 @@
 
 #include <stddef.h>
 
-/* Called before the threads whose work is recorded start.  Begin the trace of
- * process number `process` (a rank).  Process 0 writes to
- * path, any other one to path.PROCESS; when process 0 closes its trace, it
- * appends the others' files. */
+/* Begin the trace of process number `process` (a rank), before the threads
+ * whose work is recorded start.  Process 0 writes to path, any other one to
+ * path.PROCESS; when process 0 closes its trace, it appends the others' files.
+ */
 int timeline_open(const char *path, size_t process, struct err *e);
 int timeline_on(void);
 /* Record that the calling thread has worked on `name`, of category `kind`, from

@@ -46,16 +46,6 @@ is_id(const char *s)
         !has_suffix(name, ".gguf") && !has_suffix(name, ".json");
 }
 
-static int
-has_file(const char *folder, const char *file)
-{
-    char *path = xasprintf("%s/%s", folder, file);
-    const int there = io_exists(path);
-
-    free(path);
-    return there;
-}
-
 /* Path of the Hugging Face cache; the caller frees it. */
 static char *
 cache_dir(void)
@@ -121,10 +111,10 @@ refuse_run(const char *path)
     static const char *const own[] = { "config.json", "tokenizer.json",
         "tekken.json" };
     char *student = xasprintf("%s/student", path);
-    int is_run = has_file(student, own[0]);
+    int is_run = io_exists_in(student, own[0]);
 
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        is_run = is_run && !has_file(path, own[i]);
+        is_run = is_run && !io_exists_in(path, own[i]);
     if (is_run)
         die(EX_SYS,
             "%s: is the folder of a run of retort distil: its model is %s",

@@ -26,12 +26,13 @@ enum {
 
 static char closing[CLOSING], detail[CLOSING];
 static double started; /* clock_now() when the program began */
-/* All atomic, because the handler may run in any thread.  stopped_at:
- * clock_now() at the first signal to stop; 0: none yet.  saving: 1: a result is
- * being saved.  deferring, deferred: see prog_defer_stop; deferred is the
- * signal that is not yet in stop_asked. */
-static _Atomic double stopped_at;
-static atomic_int saving, deferring, deferred;
+/* These are atomic because any thread may run the signal handler. */
+static _Atomic double stopped_at; /* clock_now() when the first signal to stop
+                                   * came; 0: none has come */
+static atomic_int saving;         /* 1: a result is being saved */
+static atomic_int deferring;      /* 1: see prog_defer_stop */
+static atomic_int deferred;       /* a signal that came meanwhile and is not yet
+                                   * in stop_asked; 0: none */
 
 const char *
 prog_version(void)

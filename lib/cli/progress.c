@@ -374,8 +374,8 @@ progress_total(double total)
     job.total = total;
 }
 
-/* A text that stays empty is not written: the handler may read it in another
- * thread than this one. */
+/* Set job.extra.  If it was empty and stays so, as in most programs, nothing is
+ * written: the SIGUSR1 handler may be reading it in another thread. */
 static void
 set_extra(const char *extra)
 {

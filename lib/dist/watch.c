@@ -46,8 +46,8 @@ struct person {
     char host[100];
 };
 
-/* Written before the thread starts; then last, heard and begun are the
- * thread's, and step, nstep the main thread's. */
+/* All members are written before the thread starts.  After that the thread
+ * changes last, heard and begun, and the main thread changes step and nstep. */
 static struct {
     int on, fd, wake[2];
     pthread_t thread;
@@ -67,8 +67,9 @@ static struct {
 } watch;
 
 /* Set by the threads that compute, and read by the thread that sends packets.
- * depth: collectives in which this rank waits; `since` is written before it and
- * read after it, so that no packet has the old `since` with the new depth.
+ * depth: collectives in which this rank waits.  Writers set `since` first and
+ * depth second; the reader reads depth first and `since` second.  So it never
+ * takes the time at which a computation began for that of a wait.
  * busy: see watch_busy. */
 static _Atomic int depth, busy;
 static _Atomic double since; /* clock_now() when this rank began to wait in a

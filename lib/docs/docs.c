@@ -37,8 +37,8 @@ struct docs_worker {
     struct buf mend, wiki;
 };
 
-/* The thread that reads and works on a block has it until `ready`, then the
- * thread that puts it. */
+/* One thread at a time uses a block: the one that reads it and does the work,
+ * until that sets `ready`; then the one that puts its documents. */
 struct doc_block {
     struct doc *doc;
     size_t n, cap;
@@ -47,18 +47,20 @@ struct doc_block {
     size_t text;  /* bytes of its documents */
     double done;  /* bytes of all inputs read so far */
     struct err e; /* error in reading, after the last document */
-    int ready;    /* 1: work is done, the block can be put; under lock */
+    int ready; /* 1: the documents of the block can be put.  Under the lock of
+                   * docs_job */
 };
 
 struct docs_job {
     const struct inputs *in;
     const struct docs_opts *o;
-    struct docs_sums *sum;      /* `passed`: used by the thread that reads; the
-                                 * rest by the thread that puts */
+    struct docs_sums *sum;      /* the thread that reads counts `passed`, the
+                                 * thread that puts counts the rest */
     struct docs_worker *worker; /* one for each thread */
     struct doc_block *block;    /* [nblock] ring */
     size_t nblock;
-    /* used by the thread that reads; the lock passes them on to the next */
+    /* Used by the thread that reads.  Threads take turns at that, under the
+     * lock. */
     struct reader *reader;
     size_t input; /* number of the input that is read */
     double done;  /* bytes of the inputs before this one */
@@ -72,7 +74,7 @@ struct docs_job {
     int putting;          /* 1: a thread puts */
     int ended;            /* 1: no document is left to read */
     int stopped;          /* 1: no more documents are put */
-    /* the result, valid at the end; used by the thread that puts */
+    /* The result, which the thread that puts writes; valid at the end. */
     struct bad_utf8 mended;
     int result;
     struct err e;

@@ -92,26 +92,6 @@ js_parse(const char *text, size_t n, struct err *e)
     return j;
 }
 
-/* Python writes an infinite number as the word Infinity.  Put the number 1e308
- * in its place, and spaces, so that offsets stay the same. */
-static void
-end_infinity(char *s, size_t n)
-{
-    static const char word[] = "Infinity", number[] = "1e308   ";
-    const size_t k = sizeof word - 1;
-    int quoted = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        if (s[i] == '\\' && quoted)
-            i++;
-        else if (s[i] == '"')
-            quoted = !quoted;
-        else if (!quoted && s[i] == 'I' && n - i >= k &&
-            memcmp(s + i, word, k) == 0)
-            memcpy(s + i, number, k);
-    }
-}
-
 json_t *
 js_load(const char *path, size_t max, struct err *e)
 {
@@ -121,7 +101,6 @@ js_load(const char *path, size_t max, struct err *e)
 
     if (io_slurp(path, max, &text, &n, e) < 0)
         return NULL;
-    end_infinity(text, n);
     if ((j = js_parse(text, n, e)) == NULL)
         err_prefix(e, "%s", path);
     free(text);

@@ -21,8 +21,7 @@
 /* Parse n bytes of text (js_parse), or a whole file of at most max bytes
  * (js_load).  If a whole number is beyond 64 bits (transformers writes such),
  * all whole numbers of 19 digits or more become reals.  A byte order mark is
- * skipped; offsets count from after it.  In a file, the word Infinity, which
- * Python writes, is read as 1e308.  The caller frees the value
+ * skipped; offsets count from after it.  The caller frees the value
  * (json_decref).  NULL and *e: "offset N: why", with "path: " before it from
  * js_load. */
 json_t *js_parse(const char *text, size_t n, struct err *e);

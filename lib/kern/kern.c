@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* These are used like the table: kern.h. */
+/* The main thread changes these, while no other thread computes (kern.h). */
 static const char *failure; /* why kern_init failed */
 static int done;
 static struct kern single; /* the table with products in fp32 */

@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* The end that reads.  src_open sets all members; later only `read` and `next`,
- * which one thread calls, change members of a transport's own struct. */
+/* The end that reads.  src_open sets all members.  What a transport keeps
+ * beside them changes only in `read` and `next`, which one thread calls. */
 struct msg_src {
     const struct msg_backend *backend;
     char *name;     /* name of the stream, for messages */

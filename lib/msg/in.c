@@ -34,8 +34,8 @@
 enum { SLOTS = 2 };
 #define ROOM_STEP ((size_t)1 << 16)
 
-/* The reading thread has a slot until `filled` counts it, then the caller until
- * `taken` does. */
+/* One thread at a time uses a slot: the reading thread until it has counted the
+ * slot in `filled`, then the caller until it has counted it in `taken`. */
 struct slot {
     unsigned char *block; /* allocated memory, which is freed */
     unsigned char *mem;   /* cap bytes in block, aligned to MSG_ALIGN */

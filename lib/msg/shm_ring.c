@@ -43,8 +43,9 @@ static const char magic[8] = "retortSH";
 /* The control words of one end, on cache lines of their own.  They are atomic,
  * in one order for both processes: whoever reads pos then sees the bytes that
  * were written before it, and of `watched` and pos one end sees the other's.
- * Bytes of the data part need no order but that of pos: the reader has those
- * from its pos to the writer's, the writer the others. */
+ * The data part is not atomic, since each byte has one user at a time: bytes
+ * between the reader's pos and the writer's pos belong to the reader, all other
+ * bytes to the writer. */
 struct end {
     _Alignas(128) _Atomic uint64_t pos; /* bytes published (writer) or released
                                          * (reader) */
@@ -66,9 +67,9 @@ struct ring_head {
     struct end end[2];
 };
 
-/* An end in its process.  All members but `woken` are used by one thread, or do
- * not change once the ring is open; ring_release and ring_wake, which another
- * thread may call, use only the latter. */
+/* One end, in its process.  One thread reads and writes the ring.  Another one
+ * may call ring_release and ring_wake, which use `woken` and members that do
+ * not change once the ring is open. */
 struct ring {
     int role;
     int fd;
@@ -384,8 +385,9 @@ open_segment(struct ring *r, struct err *e)
     if (size == 0 || pread(r->fd, &h, sizeof h, 0) < (ssize_t)sizeof h ||
         !h.ready)
         return 0;
-    /* Copy again: `ready` may have been set after its other fields were copied
-     * (the fence forbids the processor to copy them earlier than that). */
+    /* Copy again, since the first copy may have read other fields before they
+     * were set, and `ready` after that.  The fence keeps the second copy behind
+     * the first. */
     atomic_thread_fence(memory_order_acquire);
     if (pread(r->fd, &h, sizeof h, 0) < (ssize_t)sizeof h)
         return 0;

@@ -5,10 +5,12 @@
 
 #include <string.h>
 
-/* Predictions of a tile.  Each tile reads the whole head, and reads and writes
- * its whole gradient; so with MORE_ROWS a step of SmolLM2 by AMX takes 2.6 %
- * less time.  The gradient is a product along the predictions, which has the
- * same bits with MORE_ROWS only if it may be cut (kern.chunk). */
+/* Number of predictions that are computed together, in a tile.  For every tile
+ * all weights of the head are read, and the gradient of all is read and
+ * written: with tiles of MORE_ROWS a step of SmolLM2 by AMX takes 2.6 % less
+ * time.  The gradient is a sum over predictions, so its bits depend on the size
+ * of a tile, unless sums may be cut anywhere (kern.chunk); only then is
+ * MORE_ROWS used. */
 enum { TILE_ROWS = 256, MORE_ROWS = 512 };
 /* Rows of dh that one task adds up over the slices. */
 enum { JOIN_ROWS = 16 };

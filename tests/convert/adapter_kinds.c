@@ -1,5 +1,7 @@
-/* Adapters of each family but DeepSeek's.  Logits are PEFT's, in rows, text by
- * text and merged (scripts/oracle/lora_kinds.py). */
+/* Adapters of all families but DeepSeek's.  A model with an adapter has the
+ * logits that PEFT computes: when rows are computed at once, when a text is
+ * generated token by token, and when the adapter is merged.  Expected logits:
+ * scripts/oracle/lora_kinds.py. */
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 #include "convert/adapter_out.h"

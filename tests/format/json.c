@@ -13,7 +13,6 @@ test_limits(void)
     static const char huge[] =
         "{\"a\":1000000000000000019884624838656,"
         "\"b\":[-9223372036854775809,7],\"99999999999999999999\":1}";
-    static const char words[] = "[Infinity,-Infinity,\"\\\" Infinity\"]";
     struct err e = { 0 };
     struct buf b = { 0 };
     json_t *j;
@@ -56,16 +55,7 @@ test_limits(void)
     ok(j != NULL, "brackets in a string are not counted as nested");
     json_decref(j);
     buf_release(&b);
-    ok(io_put_file("inf.json", words, strlen(words), &e) == 0 &&
-            (j = js_load("inf.json", 100, &e)) != NULL &&
-            json_real_value(json_array_get(j, 0)) == 1e308 &&
-            json_real_value(json_array_get(j, 1)) == -1e308 &&
-            strcmp(json_string_value(json_array_get(j, 2)), "\" Infinity") == 0,
-        "Infinity in a file is a large number %s", e.msg);
-    json_decref(j);
-    ok(!js_parse(words, strlen(words), &e), "in a request it is refused: %s",
-        e.msg);
-    remove("inf.json");
+    ok(!js_parse("[Infinity]", 10, &e), "Infinity is refused: %s", e.msg);
     ok(io_put_file("big.json", "[1,2,3,4]", 9, &e) == 0 &&
             !js_load("big.json", 8, &e),
         "a file that is too long is refused: %s", e.msg);

@@ -604,8 +604,8 @@ test_gguf(const char *name, struct pool *pool)
     free(path);
 }
 
-/* A model whose type computes as a family is written as a GGUF of the
- * family. */
+/* A type that is another name of a family, such as glm4_moe_lite of
+ * deepseek_v3, is exported as a GGUF of that family, which has its logits. */
 static void
 test_written(const char *name, struct pool *pool)
 {

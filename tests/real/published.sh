@@ -8,8 +8,9 @@ if [ -z "${RETORT_PUBLISHED:-}" ]; then
 fi
 . "${0%/*}/../lib/lib.sh"
 
-# A file that is read has the parameters that transformers counts; others are
-# refused by what their models have, or by their quantisation.
+# A file that is read has the parameters that transformers counts.  Others are
+# refused by what their models have, by their quantisation or, as is one, because
+# they hold Infinity, which JSON lacks.
 grep -v '^#' "$top/tests/golden/plan/published.tsv" >rows
 while IFS='	' read -r name type count; do
     plan run -q -m "$RETORT_PUBLISHED/$name" --format tsv >out 2>err
@@ -22,7 +23,7 @@ while IFS='	' read -r name type count; do
     3.-) pass "$name is refused, as by transformers" ;;
     3.*)
         like "$name ($type) is refused by what it has" \
-            'such models have|quantization_config' err
+            'such models have|quantization_config|Infinity' err
         ;;
     *) fail "$name is read or refused" ;;
     esac

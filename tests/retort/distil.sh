@@ -279,6 +279,10 @@ like 'the message says how large both are' \
     'would have 1 million parameters, the teacher has 34.3 thousand' err
 ok 'a teacher of 4 bits a weight is distilled' retort distil \
     -m "$top/tests/golden/gguf/q4_0.gguf" --params 33K -o few --tokens 200 mine
+equal 'the weights of its student have 5 to 6 bits' \
+    "$(grep -x 'ROUND=.*' few/full/judged)" ROUND=q5_k_m
+equal 'those of a student of a teacher in fp32 have 8' \
+    "$(grep -x 'ROUND=.*' book/full/judged)" ROUND=q8_0
 like 'the end says how a larger file becomes smaller' \
     '^smaller: retort convert --dtype q4_k_m few/student few/small.gguf' out
 ok 'text that is held out is named' distil --tokens 200 --held-out other mine

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Types of Hugging Face's config.json and architectures of GGUF files, and what
- * their models have.  Each type has a space before and behind it. */
+/* types: values of model_type in config.json, and of general.architecture in
+ * GGUFs; there is a space on both sides of each.  have: what models of these
+ * types have that lib/model lacks. */
 static const struct {
     const char *types, *have;
 } table[] = {

@@ -4,8 +4,9 @@
 
 #include "base/err.h"
 
-/* What models of this model_type, or GGUFs of this architecture, have that
- * lib/model lacks, such as "blocks of Mamba"; NULL: the type is not known. */
+/* type: a model_type, or a general.architecture of a GGUF.  Return what models
+ * of that type have and lib/model lacks, such as "blocks of Mamba"; NULL if the
+ * type is unknown. */
 const char *family_lacks(const char *type);
 
 /* Refuse a model whose `key`, such as "model_type", is `type`.  Returns -1. */

@@ -242,16 +242,6 @@ done:
     return r;
 }
 
-static int
-in_dir(const char *dir, const char *file)
-{
-    char *path = xasprintf("%s/%s", dir, file);
-    const int r = io_exists(path);
-
-    free(path);
-    return r;
-}
-
 /* Load a chat template file as a JSON string, which the caller frees.  NULL and
  * *e: it cannot be read, or is not text. */
 static json_t *
@@ -302,7 +292,7 @@ add_template(const char *dir, json_t *config, struct err *e)
     struct dir_list l = { 0 };
     json_t *chat = json_object_get(config, CHAT), *j;
     json_t *list = json_is_array(chat) ? json_copy(chat) : json_array();
-    int r = in_dir(dir, NAMED) ? dir_list(folder, &l, e) : 0, found = 0;
+    int r = io_exists_in(dir, NAMED) ? dir_list(folder, &l, e) : 0, found = 0;
 
     if (json_is_string(chat))
         json_array_append_new(list,
@@ -431,7 +421,8 @@ tokenizer_export(const char *from, const char *dir, struct err *e)
     }
     if (r == 0)
         r = make_config(dir, e);
-    return r == 0 && in_dir(from, NAMED) ? fold_templates(from, dir, e) : r;
+    return r == 0 && io_exists_in(from, NAMED) ? fold_templates(from, dir, e)
+                                               : r;
 }
 
 int
@@ -447,7 +438,7 @@ tokenizer_is_there(const char *from, struct err *e)
     int r;
 
     if (io_is_dir(from))
-        return in_dir(from, files[0]) || in_dir(from, files[1]);
+        return io_exists_in(from, files[0]) || io_exists_in(from, files[1]);
     if (gguf_open_metadata(&f, from, e) < 0)
         return -1;
     r = gguf_kv(&f.g, "tokenizer.ggml.tokens") != NULL;
