@@ -49,7 +49,7 @@ round      = $(shell { wc -c $(original); cat $(OUT)/measured; } 2>/dev/null | a
              $$1 == "teacher.parameters" { few = size > 0 && 8 * size < 7 * $$2 } \
              END { print (few ? "q5_k_m" : "q8_0") }')
 # Rewrites messages such as "was made with RATIO=0.25, not RATIO=0.5" in options
-# of retort distil, and drops those about variables that are none.
+# of retort distil, and drops those about variables that no option sets.
 in_options = awk '{ s = $$0; n = 0; n += gsub(/TEACHER=/, "-m ", s); \
     n += gsub(/HELD_OUT_TEXT=/, "--held-out ", s); n += gsub(/TEXT=/, "text ", s); \
     n += gsub(/RATIO=/, "--ratio ", s); n += gsub(/PARAMS=/, "--params ", s); \
