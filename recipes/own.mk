@@ -27,6 +27,7 @@ PIECES     ?= $(pieces)# further options of clean and tokenize for text to train
 MEMORY     ?= $(shell awk '/^MemAvailable:/ { printf "%.0f", $$2 * 1024 }' /proc/meminfo)# bytes that the run may take
 ROUND      ?= $(round)# type of weights of the .gguf file, in which the student is judged: q5_k_m if the teacher's file has less than 7 bits a parameter, else q8_0
 JUDGE      ?= $(compute)# further options of evalppl on text
+PRUNE      ?= $(compute)# further options of prune
 
 # What distil.mk asks for.
 CONVERTED  =
@@ -195,7 +196,8 @@ $(WORK)/student.gguf: $(OUT)/$(student).gguf
 	@ln -s $(notdir $(OUT))/report.html $(WORK)/report.html
 
 $(OUT)/summary.txt: $(OUT)/report.txt $(OUT)/samples.txt
-	@{ printf '\n'; awk -v RS= 'NR <= 2 { print $$0 "\n" }' $(OUT)/report.txt; \
+	@{ printf '\n'; awk -v RS= '/^(model |M param:|difference:)/ { print $$0 "\n" }' \
+	        $(OUT)/report.txt; \
 	    printf 'Held-out text, continued by teacher and student:\n'; \
 	    $(continuations) | grep -v '^  pruned '; } >$@.new
 	@mv $@.new $@

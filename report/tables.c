@@ -64,28 +64,46 @@ make_models(struct grid *g, const struct eval *v)
     }
 }
 
+/* Add the rows of model i less model k: of the loss, and of KL. */
 static void
-make_pairs(struct grid *g, const struct eval *v)
+add_pair(struct grid *g, const struct eval *v, size_t i, size_t k)
 {
     static const char *const quantity[] = { "nll", "kl" };
     double d, se;
 
+    for (int q = 0; q < 2; q++)
+        if (eval_pair(v, i, k, quantity[q], &d, &se)) {
+            grid_text(g, v->model[i]);
+            grid_text(g, v->model[k]);
+            grid_text(g, q == 0 ? "loss" : "KL");
+            grid_number(g, "%+.5f", d);
+            grid_number(g, "%.5f", se);
+            grid_number(g, "%.1f", fabs(d) / se);
+        }
+}
+
+static const char pairs_note[] =
+    "difference: document by document, in nats a token; below 0 the model is\n"
+    "better than the other. Less than 2 std errors prove nothing.\n";
+
+/* Each trained model is compared with the model before training, and with the
+ * trained models after it. */
+static void
+make_pairs(struct grid *g, const struct eval *v)
+{
     grid_init(g, "pairs",
         "Differences, document by document, in nats a token: below 0 the model "
         "is better than the other; less than 2 standard errors prove nothing",
         "model|than|in|difference|\xc2\xb1|std errors");
-    for (size_t i = 0; i < v->nmodel; i++)
+    for (size_t i = 0; i < v->nmodel; i++) {
+        if (!eval_trained(v, i))
+            continue;
+        if (v->from != NONE)
+            add_pair(g, v, i, v->from);
         for (size_t k = i + 1; k < v->nmodel; k++)
-            for (int q = 0; q < 2; q++)
-                if (eval_trained(v, i) && eval_trained(v, k) &&
-                    eval_pair(v, i, k, quantity[q], &d, &se)) {
-                    grid_text(g, v->model[i]);
-                    grid_text(g, v->model[k]);
-                    grid_text(g, q == 0 ? "loss" : "KL");
-                    grid_number(g, "%+.5f", d);
-                    grid_number(g, "%.5f", se);
-                    grid_number(g, "%.1f", fabs(d) / se);
-                }
+            if (eval_trained(v, k))
+                add_pair(g, v, i, k);
+    }
 }
 
 static void
@@ -270,6 +288,8 @@ table_make(struct grid *g, int which, const struct run *r)
 void
 terminal(struct buf *b, const struct run *r)
 {
+    static const char *const note[NTABLE] = { [T_MODELS] = models_note,
+        [T_PAIRS] = pairs_note };
     struct grid g;
 
     for (int i = 0; i < NTABLE; i++) {
@@ -277,8 +297,8 @@ terminal(struct buf *b, const struct run *r)
         if (b->n > 0 && g.ncell > g.ncol)
             buf_addc(b, '\n');
         grid_terminal(b, &g);
-        if (i == T_MODELS && g.ncell > g.ncol)
-            buf_addf(b, "\n%s", models_note);
+        if (note[i] != NULL && g.ncell > g.ncol)
+            buf_addf(b, "\n%s", note[i]);
         grid_release(&g);
     }
 }

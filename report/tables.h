@@ -23,7 +23,7 @@ enum {
 void table_make(struct grid *g, int which, const struct run *r);
 /* What the columns of T_MODELS mean, in lines for a terminal. */
 extern const char models_note[];
-/* Append all tables for a terminal, and models_note. */
+/* Append all tables for a terminal; notes explain columns of the first two. */
 void terminal(struct buf *b, const struct run *r);
 
 #endif

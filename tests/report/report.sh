@@ -278,7 +278,13 @@ ok 'six trained models are shown' report -q -o page.html free
 tiles
 like 'each of six models has a tile' 'won back by other3' tiles
 unlike 'only the table compares six models' 'standard errors' tiles
-ok 'the models of eval.tsv are shown as text' report -q --text eval
+mkdir before
+{
+    cat eval/eval.tsv
+    printf '%s\tnll\t%s\t0.02\t15\t(all)\n' \
+        "pruned${tab}distilled" 0.298525 "pruned${tab}teacher" 0.307244
+} >before/eval.tsv
+ok 'the models of eval.tsv are shown as text' report -q --text before
 tr '\n' ' ' <out >key
 for column in 'M param' ppl '95 %' KL top-1 'won back' token/s MB; do
     like "the key explains $column" " $column: [a-z]" key
@@ -289,6 +295,11 @@ like 'the text has a row of a model' \
     '^distilled +1\.870 +146\.94 +135\.6\.\.158\.2 +0\.0118 +84\.7% +97\.2%' out
 like 'the text has a row of a difference' \
     '^distilled +rival +loss +-0\.01169 +0\.00199 +5\.9$' out
+like 'a student is compared with the cut model' \
+    '^distilled +pruned +loss +-0\.29852 +0\.02000 +14\.9$' out
+unlike 'no row compares with the teacher' '^[a-z]+ +teacher ' out
+like 'a note says which differences prove nothing' \
+    'Less than 2 std errors prove nothing' out
 like 'the text has a row of a source' '^bg +4 +51\.9..?5\.2 +54\.4..?5\.4' out
 equal 'the text has at most 80 columns' \
     "$(tr -d '\302' <out | awk 'length > 80')" ''

@@ -97,6 +97,7 @@ head -n 2 plan >want
 same 'the run begins with the same plan' got want
 like 'a table compares the student with the teacher' '^distilled  ' out
 like 'the table has what training won back' '^model .* won back' out
+like 'a table compares the student with the cut model' '^distilled +pruned +loss ' out
 like 'the end says how long the run took' '^time:   [0-9.]+ min' out
 like 'the end has the sizes of student and teacher' \
     'student[.]gguf \(0[.0-9]+ MB; teacher: 0[.0-9]+ MB\)' out
@@ -273,10 +274,12 @@ held=$(grep -c '"key":' book/full/held-out.jsonl)
 if [ "$held" -gt 0 ] && [ "$held" -lt 20 ]; then
     pass 'some pieces of the single file are held out'
 else fail "some pieces of the single file are held out: $held"; fi
-status 1 'a student as large as its teacher is refused' retort distil \
+status 2 'a student as large as its teacher is refused' retort distil \
     -m "$gguf" --params 1M -o whole mine
 like 'the message says how large both are' \
-    'would have 1 million parameters, the teacher has 34.3 thousand' err
+    'params 1 M: the teacher has 0[.]03434 M' err
+equal 'such a student is refused before steps are measured' \
+    "$(ls whole/full/measured 2>/dev/null)" ''
 ok 'a teacher of 4 bits a weight is distilled' retort distil \
     -m "$top/tests/golden/gguf/q4_0.gguf" --params 33K -o few --tokens 200 mine
 equal 'the weights of its student have 5 to 6 bits' \
