@@ -410,8 +410,9 @@ either = $(subst $() ,$(bar),$(NAMES))
 # "retort shard directory" is the name of a format.
 quoted = $(subst $() ,$(bar),$(filter-out retort,$(NAMES)))
 CALLS = s/(^ *|^\#   +|[|;&(] *|exec |"[$$]@" |-n [0-9]+ )($(either))( |$$)/\1$(PROGPREFIX)\2\3/g;s/retort-retort /retort /
-PLACES = s,(^| )(scripts|recipes)/,\1$(SHAREDIR)/\2/,g
+PLACES = s,(^| )(scripts|recipes|docs)/,\1$(SHAREDIR)/\2/,g
 EXAMPLES = -e '/^\.Bd -literal/,/^\.Ed/{$(CALLS);$(PLACES)}' \
+    -e '/^\.Pa docs/{$(PLACES)}' \
     -e '/^\.Ql/s/(Ql |[|] )($(quoted)) ([-a-z])/\1$(PROGPREFIX)\2 \3/g'
 mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
     $(if $(filter %.1,$(1)),$(call named,$(notdir $(1))),$(notdir $(1))))
@@ -420,7 +421,7 @@ mandest = $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(1)))/$(strip \
 # scripts.
 SHARED = $(wildcard recipes/*.mk recipes/*.json recipes/*.sh recipes/*.tsv \
     recipes/tasks/* \
-    corpus/* corpus/held-out/*) $(addprefix scripts/,abilities agree bits-a-byte \
+    docs/*.md docs/*.svg corpus/* corpus/held-out/*) $(addprefix scripts/,abilities agree bits-a-byte \
     complete curve distil-plan doc-text first-words get-model help-text \
     humaneval ifeval judge-python make-cloze mbpp model-text nearest results \
     samples supervise task text-rows udhr-text)
@@ -440,7 +441,7 @@ INSTALLED = $(bashed) $(fished) $(zshed) $(NAMED:%=$(DESTDIR)$(BINDIR)/%) \
             $(shared:%=$(share)/%) $(NAMES:%=$(share)/build/bin/%) \
             $(DESTDIR)$(LIBDIR)/libretort-pmpi.so
 
-## install: programs, pages, completions, recipes, scripts, the log of MPI
+## install: programs, pages, completions, docs, recipes, scripts, the log of MPI
 ##     (DESTDIR, PREFIX, BINDIR, LIBDIR, MANDIR, SHAREDIR, COMPDIR, PROGPREFIX)
 install: all
 	@umask 022; mkdir -p $(sort $(dir $(INSTALLED)))

@@ -49,6 +49,9 @@ unlike 'no example calls a program without its prefix' \
     "$calls($programs) +-" examples
 like 'examples call programs with their prefix' '^ *r-student -m' examples
 like 'slurm.sh calls programs with their prefix' 'exec r-stream --resume' $share/recipes/slurm.sh
+for f in $(grep -ho '/opt/share/retort/docs/[a-z]*[.]md' -r stage/opt/share/man | sort -u); do
+    same "pages name ${f##*/} where it is installed" "$top/docs/${f##*/}" "stage$f"
+done
 like 'examples call a script where it is installed' '^/opt/share/retort/scripts/make-cloze' examples
 for f in scripts/supervise scripts/get-model recipes/slurm.sh \
     recipes/tasks/orders-reward; do
