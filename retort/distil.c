@@ -91,6 +91,26 @@ check_whole(const char *path)
     model_close(&m);
 }
 
+/* Refuse a number of parameters for the student that the teacher does not
+ * exceed. */
+static void
+check_params(const struct asked *a)
+{
+    char *fetched = xasprintf("%s/%s.gguf", a->out, a->model);
+    struct model m;
+    struct err e;
+
+    if (model_open(&m, io_exists(a->model) ? a->model : fetched, &e) < 0)
+        die_err(&e);
+    if (a->params >= (double)model_params(&m))
+        die(EX_USAGE,
+            "--params %.4g M: the teacher has %.4g M, and the student must "
+            "have fewer",
+            1e-6 * a->params, 1e-6 * (double)model_params(&m));
+    model_close(&m);
+    free(fetched);
+}
+
 static void
 check_named_teacher(const char *share, const char *path)
 {
@@ -464,6 +484,8 @@ distil_main(int argc, char **argv)
     run_make(&run, "settings", NULL);
     if (!io_exists(a.model))
         run_make(&run, "fetched", NULL);
+    if (!isnan(a.params))
+        check_params(&a);
     run_make(&run, "checked", NULL);
     run_make(&run, "plan", NULL);
     print_file(&a, "plan.txt");
