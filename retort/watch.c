@@ -130,7 +130,7 @@ logged_left(const struct run *r)
 /* Seconds that the present stage will still take.  A stage of several parts:
  * from the speed of its parts as soon as two have ended, before that from the
  * plan.  Any other stage: from the plan while its planned time lasts, then what
- * the program at work says. */
+ * the program at work says, or a tenth of the time spent if that is longer. */
 static double
 stage_left(const struct run *r, struct line *l, double parts, double now)
 {
@@ -141,7 +141,7 @@ stage_left(const struct run *r, struct line *l, double parts, double now)
     if (s->parts <= 0.0 && spent < 0.95 * s->seconds)
         return s->seconds - spent;
     if (s->parts <= 0.0)
-        return fmax(logged_left(r), 1.0);
+        return fmax(logged_left(r), fmax(0.1 * spent, 1.0));
     left = fmax(s->parts - parts, 0.0);
     if (l->first < 0.0 && parts > l->from) {
         l->first = parts;
