@@ -89,7 +89,9 @@ pack_release(struct pack *p)
 static void
 run_model(const struct pack *p, struct eval_model *j)
 {
-    const struct rows r = { p->rows, p->T, p->ids, p->first };
+    /* A row alone may end where its documents end. */
+    const size_t T = p->rows == 1 ? p->used[0] : p->T;
+    const struct rows r = { p->rows, T, p->ids, p->first };
     const size_t d = j->m.c.d;
     const double start = clock_now();
 

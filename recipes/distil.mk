@@ -377,9 +377,9 @@ judge       = $(or $(own),*.*)
 # the last member.
 few         = $(if $(SMOKE), | awk '{ s = ""; if (match($$0, /"source":"[^"]*"/)) \
     s = substr($$0, RSTART, RLENGTH); \
-    if (s != "" && length($$0) > 1000) { $$0 = substr($$0, 1, 1000); \
+    if (s != "" && length($$0) > 500) { $$0 = substr($$0, 1, 500); \
         sub(/[^ ]*$$/, ""); $$0 = $$0 "\"}" } } \
-    s == "" || !(s in seen) && ++sources <= 8 || (n += length($$0)) < 1000 \
+    s == "" || !(s in seen) && ++sources <= 8 || (n += length($$0)) < 500 \
     { print } { seen[s] }')
 examine     = $(if $(own),,cd $(dir $(JUDGED_TEXT)) &&) \
     $(patsubst $(BIN)/%,'$(abspath $(BIN))'/%,$(call cleaned,$(WHOLE))) $(judge)$(few) | \

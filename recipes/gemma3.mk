@@ -27,8 +27,9 @@ WRITTEN    ?=# number of texts in each language that the teacher writes, to trai
 SET        ?= held-out# set of pages to judge on; dev: another, to choose settings
 BLOCKS     ?=# blocks that the student keeps, whole
 PARAMS     ?= $(left)# parameters that the student keeps; as many as 14 blocks have
+VOCAB      ?= $(if $(SMOKE),16K)# ids that the student keeps, such as 64K
 BATCHES    ?= $(if $(SMOKE),2,80)# steps of distillation
-SAVE       ?= $(if $(SMOKE),1,10)# steps from one checkpoint to the next
+SAVE       ?= $(if $(SMOKE),2,10)# steps from one checkpoint to the next
 CALIB_ROWS ?= $(if $(SMOKE),1,12)# rows the pruner judges by
 CANDIDATES ?= $(if $(BLOCKS),8,1)# blocks tried a round; 1: by influence alone
 CONTEXT    ?= 4096# tokens of an evaluation window
@@ -43,7 +44,7 @@ WHOLE      ?= --no-eos# options of clean and tokenize, for text to judge on
 STUDENT    ?= --keep 1# further options of student, such as --recompute
 HELP       ?= $(WORK)/help# folder of de, en-us ...: packages, unpacked
 
-# Parameters to keep of the whole model, and of the model with 65,536 ids; for
+# Parameters to keep of the whole model, and of the model with fewer ids; for
 # another model PARAMS or BLOCKS must say how many.
 left        = $(if $(BLOCKS)$(KEEP)$(READY),,$(or \
               $(left.$(name)-$(firstword $(VOCAB))),$(if $(filter help,\
@@ -51,6 +52,7 @@ left        = $(if $(BLOCKS)$(KEEP)$(READY),,$(or \
               of TEACHER=$(TEACHER) VOCAB=$(VOCAB)))))
 left.gemma3-270m-    = 246M
 left.gemma3-270m-64K = 120M
+left.gemma3-270m-16K = 88700K
 languages   = $(if $(filter eu,$(LANGUAGES)),bg cs da de el en es et fi fr ga hr \
               hu it lt lv mt nl pl pt ro sk sl sv,$(LANGUAGES))
 
