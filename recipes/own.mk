@@ -29,6 +29,8 @@ ROUND      ?= $(round)# type of weights of the .gguf file, in which the student 
 JUDGE      ?= $(compute)# further options of evalppl on text
 PRUNE      ?= $(compute)# further options of prune
 
+JUDGED_SHARE ?= $(judged_share)# per cent of the documents of TEXT to judge on, without HELD_OUT_TEXT: 10 of less than 10 MB, else 5
+
 # What distil.mk asks for.
 CONVERTED  =
 planned_by_own = yes
@@ -59,6 +61,9 @@ in_options = awk '{ s = $$0; n = 0; n += gsub(/TEACHER=/, "-m ", s); \
     if (gsub(/ANSWERS=[0-9]+/, "&%", s)) { n++; gsub(/ANSWERS=/, "--answers ", s) } \
     all[NR] = $$0; if (n) { print s; some = 1 } } \
     END { for (i = 1; i <= NR && !some; i++) print all[i] }'
+
+judged_share := $(shell find -L $(TEXT) -type f -exec cat {} + 2>/dev/null | \
+             head -c 10000000 | wc -c | awk '{ print ($$1 < 1e7 ? 10 : 5) }')
 
 # About 100 documents; longer pieces than rows, shorter than books.
 pieces    := $(shell find -L $(TEXT) -type f 2>/dev/null | head -n 100 | awk ' \
@@ -119,7 +124,8 @@ $(OUT)/text.tsv: $(if $(share),$(own)) $(OUT)/judged | settings programs
 	@$(call cleaned,$(WHOLE)) -q --stats $(own) >$@.own
 	@awk -F '\t' -v OFS='\t' ' \
 	    FNR == 1 { i++ } { docs[i] = $$2; bytes[i] = $$3; dropped[i] = $$6 } \
-	    END { print "train", docs[1], bytes[1], dropped[1] >"$@.new"; \
+	    END { dropped[1] -= $(if $(share),docs[2],0); \
+        print "train", docs[1], bytes[1], dropped[1] >"$@.new"; \
 	        print "judge", docs[2], bytes[2] >"$@.new"; \
 	        if (bytes[1] / 3.5 >= $(T)) exit; \
 	        printf "%d documents of about %d tokens are left to train on, less " \
@@ -158,7 +164,9 @@ estimate = $(TOP)scripts/distil-plan $(1) $(OUT) TEACHER='$(TEACHER)' \
     MAX_TIME='$(MAX_TIME)' CALIB_ROWS='$(CALIB_ROWS)' \
     REPAIR_ROWS='$(REPAIR_ROWS)' CANDIDATES='$(CANDIDATES)' \
     TRIAL='$(TRIAL)' ANSWERS='$(answers)' COMPUTE='$(COMPUTE)' \
-    MEMORY='$(MEMORY)' CHOSEN='$(chosen)' BEGUN='$(begun_run)'
+    MEMORY='$(MEMORY)' CHOSEN='$(chosen)' BEGUN='$(begun_run)' \
+    FROM='$(strip $(foreach v,$(settable),$(if $(filter environment,$(origin \
+    $v)),$v=$($v))))'
 # chosen: was ANSWERS given?  If not, and answers would leave time for few steps
 # (too_short, from scripts/distil-plan), all tokens are text.
 chosen    = $(if $(filter file default,$(origin ANSWERS)),,yes)
