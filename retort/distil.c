@@ -337,6 +337,21 @@ megabytes(const char *path)
     return xasprintf("%.4g MB", 1e-6 * (double)s.st_size);
 }
 
+/* The type of weights of student.gguf, such as "Q5_K_M, ". */
+static char *
+student_type(const struct asked *a)
+{
+    char *text = read_result(a, "judged");
+    char *at = text != NULL ? strstr(text, "ROUND=") : NULL, *type;
+
+    type = at != NULL ? xasprintf("%.*s, ", (int)strcspn(at + 6, "\n"), at + 6)
+                      : xstrdup("");
+    for (char *p = type; *p != '\0'; p++)
+        *p = (char)toupper((unsigned char)*p);
+    free(text);
+    return type;
+}
+
 /* A beginning of held-out text to type to a shell. */
 static char *
 beginning(const struct asked *a)
@@ -374,14 +389,14 @@ print_end(const struct asked *a, const char *self, double seconds)
     char *settings = read_result(a, "answers.settings");
     char *file = xasprintf("%s/student.gguf", a->out);
     char *student = megabytes(file), *teacher = megabytes(a->model);
-    char *prompt = beginning(a);
+    char *prompt = beginning(a), *type = student_type(a);
     struct buf b = { 0 };
 
     buf_addf(&b, "\ntime:   %.1f min since the last start\n", seconds / 60.0);
     buf_addf(&b,
         "page:   %s/report.html\nmodel:  %s/student (Hugging Face "
-        "directory), %s (%s%s%s)\n",
-        a->out, a->out, file, student, *teacher != '\0' ? "; teacher: " : "",
+        "directory), %s (%s%s%s%s)\n",
+        a->out, a->out, file, type, student, *teacher != '\0' ? "; teacher: " : "",
         teacher);
     if (not_smaller(file, a->model))
         buf_addf(&b,
@@ -402,6 +417,7 @@ print_end(const struct asked *a, const char *self, double seconds)
     free(student);
     free(teacher);
     free(prompt);
+    free(type);
 }
 
 /* ---- the command ---- */

@@ -385,6 +385,10 @@ run_make(const struct run *r, const char *target, const char *stages)
             "%s was made by other arguments: give those, or name another "
             "folder by -o",
             r->out);
-    die(EX_SYS, "%s failed; all messages are in %s",
-        strcmp(target, "plan") == 0 ? "the plan" : "the run", r->log);
+    if (stages != NULL)
+        die(EX_SYS,
+            "the run failed; when its cause is mended, the same command goes "
+            "on; all messages are in %s",
+            r->log);
+    die(EX_SYS, "the plan failed; all messages are in %s", r->log);
 }

@@ -172,6 +172,7 @@ ok 'other text is planned in its folder' distil -o free --tokens 200 --dry-run m
     other.jsonl
 ok 'rows of another length are planned in its folder' env T=16 retort distil \
     -m "$gguf" --params 30K -o free --tokens 200 --dry-run mine
+like 'the plan says what the environment sets' '^  set .* T=16 .*, in the env' out
 if cmp -s before free/full/measured; then fail 'then steps are measured again'
 else pass 'then steps are measured again'; fi
 ok 'the run is made as the last command says' distil -o free --tokens 200 mine
@@ -215,6 +216,21 @@ ok 'a run of some minutes with answers has a length' timed 300 yes
 unlike 'answers that were asked for are not left out' SHORT out
 if [ "$(sed -n 's/^BATCHES=//p' out)" -lt "$steps" ]
 then pass 'it has fewer steps'; else fail 'it has fewer steps'; fi
+# planned BEGUN CHOSEN: the plan of the run in that folder
+planned() {
+    MEMORY=1e12 "$top/scripts/distil-plan" plan told T=32 B=2 RATIO=0.25 TRIAL=2 \
+        ANSWERS=50 TEACHER="$gguf" NAME=told BATCHES=9 BEGUN="$1" CHOSEN="$2"
+}
+echo WANTED=0 >told/answers.settings
+ok 'a run that has begun without answers goes on without' planned yes ''
+unlike 'a small folder is not counted' '^  disk .* more' out
+status 1 'answers that it does not have are refused' planned yes yes
+like 'the message says how to go on' 'without answers .* leave --answers out' err
+ok 'answers may be asked for before a run begins' planned '' yes
+head -c 120000000 /dev/zero >told/states
+ok 'a folder that has files is planned' planned yes ''
+like 'what it has is not counted twice' '^  disk     0 kB more, of' out
+rm told/states
 
 # --- a reader that leaves ---
 # The run is so long that it does not end by itself.

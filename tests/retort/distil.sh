@@ -100,7 +100,7 @@ like 'the table has what training won back' '^model .* won back' out
 like 'a table compares the student with the cut model' '^distilled +pruned +loss ' out
 like 'the end says how long the run took' '^time:   [0-9.]+ min' out
 like 'the end has the sizes of student and teacher' \
-    'student[.]gguf \(0[.0-9]+ MB; teacher: 0[.0-9]+ MB\)' out
+    'student[.]gguf \(Q8_0, 0[.0-9]+ MB; teacher: 0[.0-9]+ MB\)' out
 unlike 'a student whose file is smaller is not made smaller' '^smaller:' out
 same 'the student that is judged is the file' $o/student.gguf $o/full/distilled.gguf
 equal 'teacher and student continue text that is held out' \
