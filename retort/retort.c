@@ -5,6 +5,7 @@
 #include "programs.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/note.h"
 #include "cli/die.h"
 #include "cli/opt.h"
 #include "cli/out.h"
@@ -61,13 +62,19 @@ list_uses(const char *own)
     return EX_OK;
 }
 
-/* Append the pages of the commands called `name`, with " or " between them. */
+/* Append the pages of the commands called `name`, with " or " between them and
+ * the character `joint` between program and command. */
 static void
-add_pages(struct buf *b, const char *name)
+add_pages(struct buf *b, const char *name, char joint)
 {
-    for (size_t i = 0; command_pages[i] != NULL; i++)
-        if (strcmp(strchr(command_pages[i], '-') + 1, name) == 0)
-            buf_addf(b, "%s%s", b->n > 0 ? " or " : "", command_pages[i]);
+    for (size_t i = 0; command_pages[i] != NULL; i++) {
+        const char *page = command_pages[i];
+        const int program = (int)strcspn(page, "-");
+
+        if (strcmp(page + program + 1, name) == 0)
+            buf_addf(b, "%s%.*s%c%s", b->n > 0 ? " or " : "", program, page,
+                joint, name);
+    }
 }
 
 static _Noreturn void
@@ -76,7 +83,7 @@ no_program(const char *name)
     const char *nearest = sub_nearest(name, make_commands());
     struct buf found = { 0 };
 
-    add_pages(&found, name);
+    add_pages(&found, name, '-');
     if (found.n > 0)
         nearest = found.p;
     if (nearest != NULL)
@@ -174,12 +181,32 @@ make_commands(void)
     return c;
 }
 
+/* Die if `name` is no command here, but one of a program: "chat" is one of
+ * generate. */
+static void
+check_command(const char *name, const struct sub *commands)
+{
+    struct buf found = { 0 };
+
+    for (; commands->name != NULL; commands++)
+        if (strcmp(name, commands->name) == 0)
+            return;
+    add_pages(&found, name, ' ');
+    if (found.n > 0)
+        die(EX_USAGE, "there is no command \"%s\"; did you mean %s %s?", name,
+            progname, found.p);
+    buf_release(&found);
+}
+
 int
 main(int argc, char **argv)
 {
+    const struct sub *commands = make_commands();
+
     program_begin(argv[0]);
     if (argc == 1)
         return list_uses(argv[0]);
-    return sub_main(argc, argv, make_commands(),
+    check_command(argv[1], commands);
+    return sub_main(argc, argv, commands,
         "run a program, as in \"retort stream data/\", or a command");
 }

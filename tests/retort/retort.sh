@@ -34,6 +34,8 @@ status 2 'help of a command without its program ends with status 2' retort help 
 like 'help names the page of the command' '"chat"; did you mean generate-chat[?]' err
 status 2 'help of a command of two programs ends with status 2' retort help run
 like 'help names both pages' 'did you mean generate-run or plan-run[?]' err
+status 2 'a command without its program ends with status 2' retort chat -m x
+like 'the message names the program' '"chat"; did you mean retort generate chat[?]' err
 
 mkdir empty
 ok 'help prints options where man is missing' \
