@@ -277,6 +277,25 @@ struct parse {
     const char *about, *operands;
 };
 
+/* Say what the suffixes of numbers mean, if options in the table take any. */
+static void
+add_suffixes(struct buf *b, const struct opt *table)
+{
+    int sizes = 0, counts = 0;
+
+    for (; table->kind != OPT_K_END; table++) {
+        sizes |= table->kind == OPT_K_SIZE;
+        counts |= table->kind == OPT_K_COUNT;
+    }
+    if (sizes)
+        buf_adds(b,
+            "\nK, M, G and T after a size multiply by powers of 1024.\n");
+    if (counts)
+        buf_addf(b, "%sK, M, G and T after a %s multiply by powers of 1000.\n",
+            sizes ? "" : "\n",
+            sizes ? "count of parameters or tokens" : "count");
+}
+
 /* Append the text of -h; its defaults are the values that variables have
  * now. */
 static void
@@ -290,7 +309,7 @@ add_help(struct buf *b, const struct parse *p)
     if (p->table->kind != OPT_K_END)
         buf_adds(b, "\n");
     add_help_table(b, common);
-    buf_adds(b, "\nK, M, G and T after a size multiply by powers of 1024.\n");
+    add_suffixes(b, p->table);
 }
 
 static void misuse(const char *fmt, ...)
