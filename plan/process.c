@@ -1,5 +1,6 @@
 /* The prediction for a process of student: see process.h */
 #include "process.h"
+#include "shipped.h"
 #include "model/pass/head_top.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -9,6 +10,7 @@
 #include "cli/prog.h"
 #include "cli/place.h"
 #include "dist/dist.h"
+#include "format/json.h"
 #include "train/plan.h"
 
 #include <math.h>
@@ -46,33 +48,46 @@ layout_from_model(struct layout *s, const char *path, const struct process *o,
     model_close(&m);
 }
 
+/* text: that of a configuration that is built in; NULL: it is in a file. */
 static void
-layout_from_config(struct layout *s, const char *path, size_t number)
+layout_from_config(struct layout *s, const char *path, const char *text,
+    size_t number)
 {
     struct err e;
+    json_t *j = NULL;
 
-    if (config_load(&s->c, &s->block, path, &e) < 0)
+    if (text == NULL) {
+        if (config_load(&s->c, &s->block, path, &e) < 0)
+            die_err(&e);
+    } else if ((j = js_parse(text, strlen(text), &e)) == NULL ||
+        config_read(&s->c, &s->block, j, &e) < 0) {
+        err_prefix(&e, "%s", path);
         die_err(&e);
+    }
+    json_decref(j);
     s->head_bytes = s->c.V * s->c.d * number;
 }
 
-/* Open a .gguf, a config.json, or a directory with at least config.json. */
+/* Open a .gguf, a config.json, a directory with at least config.json, or a
+ * model that is built in. */
 static void
 open_layout(struct layout *s, const char *path, const struct process *o)
 {
     char *config =
         io_is_dir(path) ? xasprintf("%s/config.json", path) : xstrdup(path);
     char *weights = xasprintf("%s/model.safetensors", path);
+    const char *text = io_exists(path) ? NULL : shipped_text("models", path);
     const size_t n = strlen(path);
     /* bytes of a number in student's copy of a head that is stored in fp32 */
     const size_t number = o->compute != 0 ? sizeof(uint16_t) : sizeof(float);
 
-    request_model_exists(path);
+    if (text == NULL)
+        request_model_exists(path);
     memset(s, 0, sizeof(*s));
     if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
         layout_from_model(s, path, o, number);
     else
-        layout_from_config(s, config, number);
+        layout_from_config(s, config, text, number);
     s->params = config_params(&s->c, s->block);
     free(config);
     free(weights);

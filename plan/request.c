@@ -28,10 +28,11 @@ request_model_exists(const char *path)
 {
     if (!io_exists(path))
         die(EX_SYS,
-            "%s: there is no such model: give a directory, a .gguf file or a "
-            "config.json; scripts/get-model fetches gemma3-270m, "
-            "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b or smollm2-135m; ORG/NAME "
-            "is looked for in the cache of Hugging Face's programs",
+            "%s: there is no such model: give a directory, a .gguf file, a "
+            "config.json, ORG/NAME in the cache of Hugging Face's programs, or "
+            "the name of a model of known sizes: gemma3-270m, "
+            "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b or smollm2-135m, which "
+            "scripts/get-model fetches",
             SHOWN(path));
 }
 

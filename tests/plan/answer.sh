@@ -54,6 +54,18 @@ for name in $(sed -n 's/^  \([a-z0-9.-]*\)  .*/\1/p' names); do
         "[ ,]${name}[,; ]" told
 done
 like 'the message names the ids of the hub' 'ORG/NAME' told
+# Sizes as those files have, read by `plan run` from them once.
+for model in 'smollm2-135m 134515008' 'qwen2.5-coder-0.5b 630167424' \
+    'qwen2.5-coder-1.5b 1777088000' 'gemma3-270m 268098176'; do
+    ok "${model% *} need not be there" plan run -q -m "${model% *}"
+    equal "it has the parameters of the file" \
+        "$(awk '$1 == "parameters" { print $2 }' out)" "${model#* }"
+done
+ok 'plan cluster knows it too' plan cluster -q -m qwen2.5-coder-1.5b --machine xeon-amx
+status 3 'a name of sizes alone is refused' plan run -q -m llama-3.1-70b
+like 'the message says what it lacks' 'llama-3.1-70b: model_type' err
+mkdir gemma3-270m
+status 1 'a folder of that name is not passed over' plan run -q -m gemma3-270m
 
 # --- this machine ---
 status 2 'a machine that is not calibrated is refused' plan search -q -m s.json \

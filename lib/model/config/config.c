@@ -416,27 +416,34 @@ config_blocks(const struct config *c, const json_t *j, struct block_shape *b,
 }
 
 int
+config_read(struct config *c, struct block_shape **b, const json_t *j,
+    struct err *e)
+{
+    struct block_shape *shape;
+
+    if (config_from_json(c, j, e) < 0)
+        return -1;
+    shape = xcalloc(c->L, sizeof *shape);
+    if (config_blocks(c, j, shape, e) < 0) {
+        free(shape);
+        return -1;
+    }
+    *b = shape;
+    return 0;
+}
+
+int
 config_load(struct config *c, struct block_shape **b, const char *path,
     struct err *e)
 {
     json_t *j = js_load(path, JS_MAX, e);
-    struct block_shape *shape = NULL;
     int r;
 
     if (!j)
         return -1;
-    if ((r = config_from_json(c, j, e)) == 0 && b) {
-        shape = xcalloc(c->L, sizeof *shape);
-        r = config_blocks(c, j, shape, e);
-    }
+    r = b ? config_read(c, b, j, e) : config_from_json(c, j, e);
     json_decref(j);
-    if (r < 0) {
-        free(shape);
-        return err_prefix(e, "%s", path);
-    }
-    if (b)
-        *b = shape;
-    return 0;
+    return r < 0 ? err_prefix(e, "%s", path) : 0;
 }
 
 int
