@@ -183,6 +183,23 @@ $(BUILD)/lib/gen/training.h: $(TRAINING) Makefile
 $(BUILD)/lib/gen/chat_training.o: $(BUILD)/lib/gen/training.h
 $(BUILD)/lib/gen/chat_training.o: private NEED += -I$(BUILD)/lib/gen
 
+# Keys of config.json, as scripts/oracle/config_attrs.py lists them.
+KEYS = lib/model/config/config_
+ROW  = \([^ ]*\) \([^ ]*\)
+$(BUILD)/lib/model/config/attrs.h: $(KEYS)attrs.txt Makefile
+	@mkdir -p $(@D)
+	@sed -e '/^#/d' -e 's/[\\"]/\\&/g' -e 's/$(ROW) \(.*\)/{ "\1", \2, "\3" },/' $< > $@
+$(BUILD)/lib/model/config/aliases.h: $(KEYS)aliases.txt Makefile
+	@mkdir -p $(@D)
+	@sed -e '/^#/d' -e 's/$(ROW) $(ROW)/{ "\1", \2, "\3", \4 },/' $< > $@
+$(BUILD)/lib/model/config/renamed.h: $(KEYS)renamed.json Makefile
+	@mkdir -p $(@D)
+	@$(STRINGS) $< > $@
+$(BUILD)/lib/model/config/config_keys.o: $(BUILD)/lib/model/config/attrs.h \
+    $(BUILD)/lib/model/config/aliases.h
+$(BUILD)/lib/model/config/config_renamed.o: $(BUILD)/lib/model/config/renamed.h
+$(BUILD)/lib/model/config/%.o: private NEED += -I$(BUILD)/lib/model/config
+
 # retort lists the programs with the sentences of their pages.
 LISTED = $(filter-out retort,$(NAMES) $(if $(HTTPD_LIBS),,serve))
 $(BUILD)/retort/list.h: $(LISTED:%=man/%.1) Makefile
