@@ -200,6 +200,13 @@ $(BUILD)/lib/model/config/config_keys.o: $(BUILD)/lib/model/config/attrs.h \
 $(BUILD)/lib/model/config/config_renamed.o: $(BUILD)/lib/model/config/renamed.h
 $(BUILD)/lib/model/config/%.o: private NEED += -I$(BUILD)/lib/model/config
 
+# The style of report's pages.
+$(BUILD)/report/css.h: report/style.css Makefile
+	@mkdir -p $(@D)
+	@$(STRINGS) $< > $@
+$(BUILD)/report/style.o: $(BUILD)/report/css.h
+$(BUILD)/report/style.o: private NEED += -I$(BUILD)/report
+
 # retort lists the programs with the sentences of their pages.
 LISTED = $(filter-out retort,$(NAMES) $(if $(HTTPD_LIBS),,serve))
 $(BUILD)/retort/list.h: $(LISTED:%=man/%.1) Makefile
