@@ -278,8 +278,15 @@ demo-study: all
 ## check: build and pass the tests (no network, no Python)
 ##     ARCH=aarch64: kernels and the pipeline on 64-bit Arm, emulated (as root;
 ##     5 minutes)
-# Unit programs, TESTS=tests/base/io.c, need nothing else; other tests run all.
-asked = $(TESTS:tests/%.c=$(BUILD)/tests/%)
+# Unit programs, TESTS=tests/base/io.c, need nothing else.  Shell tests need all
+# programs, and those of tests that they, or files that they source, name.
+asked  = $(TESTS:tests/%.c=$(BUILD)/tests/%)
+shells = $(filter-out $(BUILD)/tests/%,$(asked))
+named_in = $(shell { cat $(1); \
+    cat $$(grep -oh 'tests/lib/[a-z]*\.sh' $(1)) /dev/null; } | \
+    sed 's,^replay ,fuzz/replay-,' | grep -oE '(tests|bench|fuzz)/[a-z0-9_/-]+')
+mentioned = $(filter $(UNIT) $(REAL) $(REPLAY) $(METERS),\
+    $(addprefix $(BUILD)/,$(call named_in,$(1))))
 here  = $(firstword $(subst -, ,$(MACHINE)))
 ifneq ($(filter-out $(here),$(ARCH)),)
 check:
@@ -291,8 +298,9 @@ check:
 	    'emulated, with ARCH=aarch64' >&2; exit 2 ;; \
 	esac
 else
-check: $(if $(filter-out $(BUILD)/tests/%,$(asked))$(if $(TESTS),,all),\
-    all $(UNIT) $(REAL) $(REPLAY) $(METERS),$(asked))
+check: $(if $(TESTS),$(filter-out $(shells),$(asked)) \
+    $(if $(shells),all $(call mentioned,$(shells))),\
+    all $(UNIT) $(REAL) $(REPLAY) $(METERS))
 	@BUILD=$(BUILD) scripts/check $(asked)
 endif
 
