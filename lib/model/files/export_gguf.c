@@ -36,8 +36,8 @@ says_window(const struct family *f)
     return f->windows == WINDOW_EVERY || f->bit == FAMILY_PHI3;
 }
 
-/* A key of config.json whose value a GGUF of c cannot say; NULL: there is no
- * such key. */
+/* A key of config.json for whose value a GGUF of c has no key; NULL: there is
+ * none. */
 static const char *
 unsaid_key(const struct config *c)
 {
@@ -82,11 +82,11 @@ check_config(const struct config *c, struct err *e)
     config_gguf_fixed(&same);
     if (same.attn_scalar != c->attn_scalar)
         return err_set(e, EX_INPUT,
-            "query_pre_attn_scalar: %zu cannot be said in a GGUF, whose "
+            "query_pre_attn_scalar: %zu: a GGUF has no key for this, and its "
             "readers take %zu",
             c->attn_scalar, same.attn_scalar);
     if (none != NULL || unsaid != NULL)
-        return err_set(e, EX_INPUT, "%s%s cannot be said in a GGUF of %s",
+        return err_set(e, EX_INPUT, "%s%s: a GGUF of %s has no key for this",
             none ? none : unsaid, none ? ": null" : "", f->gguf);
     if (config_windows_lost(c) && any_window(c))
         warn("blocks without a window are not every %zuth: versions of "
