@@ -183,6 +183,30 @@ $(BUILD)/lib/gen/training.h: $(TRAINING) Makefile
 $(BUILD)/lib/gen/chat_training.o: $(BUILD)/lib/gen/training.h
 $(BUILD)/lib/gen/chat_training.o: private NEED += -I$(BUILD)/lib/gen
 
+# Keys of config.json, as scripts/oracle/config_attrs.py lists them.
+KEYS = lib/model/config/config_
+ROW  = \([^ ]*\) \([^ ]*\)
+$(BUILD)/lib/model/config/attrs.h: $(KEYS)attrs.txt Makefile
+	@mkdir -p $(@D)
+	@sed -e '/^#/d' -e 's/[\\"]/\\&/g' -e 's/$(ROW) \(.*\)/{ "\1", \2, "\3" },/' $< > $@
+$(BUILD)/lib/model/config/aliases.h: $(KEYS)aliases.txt Makefile
+	@mkdir -p $(@D)
+	@sed -e '/^#/d' -e 's/$(ROW) $(ROW)/{ "\1", \2, "\3", \4 },/' $< > $@
+$(BUILD)/lib/model/config/renamed.h: $(KEYS)renamed.json Makefile
+	@mkdir -p $(@D)
+	@$(STRINGS) $< > $@
+$(BUILD)/lib/model/config/config_keys.o: $(BUILD)/lib/model/config/attrs.h \
+    $(BUILD)/lib/model/config/aliases.h
+$(BUILD)/lib/model/config/config_renamed.o: $(BUILD)/lib/model/config/renamed.h
+$(BUILD)/lib/model/config/%.o: private NEED += -I$(BUILD)/lib/model/config
+
+# The style of report's pages.
+$(BUILD)/report/css.h: report/style.css Makefile
+	@mkdir -p $(@D)
+	@$(STRINGS) $< > $@
+$(BUILD)/report/style.o: $(BUILD)/report/css.h
+$(BUILD)/report/style.o: private NEED += -I$(BUILD)/report
+
 # retort lists the programs with the sentences of their pages.
 LISTED = $(filter-out retort,$(NAMES) $(if $(HTTPD_LIBS),,serve))
 $(BUILD)/retort/list.h: $(LISTED:%=man/%.1) Makefile
@@ -254,8 +278,15 @@ demo-study: all
 ## check: build and pass the tests (no network, no Python)
 ##     ARCH=aarch64: kernels and the pipeline on 64-bit Arm, emulated (as root;
 ##     5 minutes)
-# Unit programs, TESTS=tests/base/io.c, need nothing else; other tests run all.
-asked = $(TESTS:tests/%.c=$(BUILD)/tests/%)
+# Unit programs, TESTS=tests/base/io.c, need nothing else.  Shell tests need all
+# programs, and those of tests that they, or files that they source, name.
+asked  = $(TESTS:tests/%.c=$(BUILD)/tests/%)
+shells = $(filter-out $(BUILD)/tests/%,$(asked))
+named_in = $(shell { cat $(1); \
+    cat $$(grep -oh 'tests/lib/[a-z]*\.sh' $(1)) /dev/null; } | \
+    sed 's,^replay ,fuzz/replay-,' | grep -oE '(tests|bench|fuzz)/[a-z0-9_/-]+')
+mentioned = $(filter $(UNIT) $(REAL) $(REPLAY) $(METERS),\
+    $(addprefix $(BUILD)/,$(call named_in,$(1))))
 here  = $(firstword $(subst -, ,$(MACHINE)))
 ifneq ($(filter-out $(here),$(ARCH)),)
 check:
@@ -267,8 +298,9 @@ check:
 	    'emulated, with ARCH=aarch64' >&2; exit 2 ;; \
 	esac
 else
-check: $(if $(filter-out $(BUILD)/tests/%,$(asked))$(if $(TESTS),,all),\
-    all $(UNIT) $(REAL) $(REPLAY) $(METERS),$(asked))
+check: $(if $(TESTS),$(filter-out $(shells),$(asked)) \
+    $(if $(shells),all $(call mentioned,$(shells))),\
+    all $(UNIT) $(REAL) $(REPLAY) $(METERS))
 	@BUILD=$(BUILD) scripts/check $(asked)
 endif
 

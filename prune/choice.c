@@ -15,17 +15,6 @@
 #define HEADER "block\tgroups\tchannels"
 enum { FILE_MAX = 64 << 20 };
 
-void
-choice_whole(struct choice *c, const struct model *m)
-{
-    c->n = m->c.L;
-    c->b = xcalloc(c->n, sizeof *c->b);
-    for (size_t i = 0; i < c->n; i++)
-        c->b[i] = (struct choice_block){ .block = i,
-            .ngroups = m->block[i].groups,
-            .nchan = m->block[i].mlp };
-}
-
 static size_t *
 copy_list(const size_t *list, size_t n)
 {

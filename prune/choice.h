@@ -29,8 +29,6 @@ struct choice {
     struct choice_block *b; /* [n] ascending; malloc'd, as all lists are */
 };
 
-/* Choose all of m. */
-void choice_whole(struct choice *c, const struct model *m);
 /* *to = a copy of c and its lists; *to need not be initialised. */
 void choice_copy(struct choice *to, const struct choice *c);
 void choice_release(struct choice *c);

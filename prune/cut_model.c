@@ -162,7 +162,7 @@ cut_blocks(struct model *out, const struct model *m, const struct choice *c,
         out->c.mlp = b->mlp > out->c.mlp ? b->mlp : out->c.mlp;
         out->c.KV = b->groups > out->c.KV ? b->groups : out->c.KV;
     }
-    if (family_of(&m->c)->even_heads) /* files cannot say fewer */
+    if (family_of(&m->c)->even_heads) /* config.json has no KV heads */
         out->c.KV = m->c.KV;
     out->c.H = out->c.KV * heads;
 }

@@ -121,24 +121,6 @@ add_task(void *ctx, size_t task, size_t worker)
         0.0);
 }
 
-static void
-add_runs(struct pool *pool, struct job *j)
-{
-    split_square(j, 0, j->n);
-    pool_run(pool, j->parts, add_task, j);
-    free(j->part);
-}
-
-void
-hess_add(struct pool *pool, struct hess_sum h, size_t n, const float *x,
-    size_t t, size_t ld)
-{
-    const struct run all = { 0, t };
-    struct job j = { .h = h, .n = n, .ld = ld, .x = x, .run = &all, .runs = 1 };
-
-    add_runs(pool, &j);
-}
-
 void
 hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t)
 {
@@ -157,7 +139,9 @@ hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t)
         else
             run[j.runs++] = (struct run){ at, 1 };
     }
-    add_runs(pool, &j);
+    split_square(&j, 0, j.n);
+    pool_run(pool, j.parts, add_task, &j);
+    free(j.part);
     free(run);
 }
 

@@ -24,18 +24,16 @@ struct hess_sum {
     int quick;
 };
 /*
- * h += x^T x for t rows x [t,n] with stride ld >= n, on and above the diagonal;
- * elements below it are undefined.  Bits do not depend on the threads.
+ * h += x^T x for the rows x of an input that fwd_tap shows, without padding
+ * tokens, on and above the diagonal; elements below it are undefined.  Bits do
+ * not depend on the threads.
  */
-void hess_add(struct pool *pool, struct hess_sum h, size_t n, const float *x,
-    size_t t, size_t ld);
-/* hess_add for an input that fwd_tap shows, without padding tokens. */
 void hess_tap(struct pool *pool, struct hess_sum h, const struct fwd_tapped *t);
 /* c [m,n], double, += y^T x for t rows y [t,m] and x [t,n] with stride ld, as
  * a quick d is summed up. */
 void hess_cross(struct pool *pool, double *c, size_t m, const float *y,
     size_t n, const float *x, size_t ld, size_t t);
-/* After the last hess_add: copy the elements above the diagonal below it. */
+/* After the last hess_tap: copy the elements above the diagonal below it. */
 void hess_finish(struct pool *pool, struct hess_sum h, size_t n);
 
 /* For each input of a block, the matrices that read it: bits of W_... */

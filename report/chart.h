@@ -1,4 +1,4 @@
-/* Charts as SVG elements; style.h has their colours and font. */
+/* Charts as SVG elements; style.css has their colours and font. */
 #ifndef REPORT_CHART_H
 #define REPORT_CHART_H
 

@@ -66,7 +66,7 @@ make_models(struct grid *g, const struct eval *v)
 
 /* Add the rows of model i less model k: of the loss, and of KL. */
 static void
-add_pair(struct grid *g, const struct eval *v, size_t i, size_t k)
+add_pair_row(struct grid *g, const struct eval *v, size_t i, size_t k)
 {
     static const char *const quantity[] = { "nll", "kl" };
     double d, se;
@@ -99,10 +99,10 @@ make_pairs(struct grid *g, const struct eval *v)
         if (!eval_trained(v, i))
             continue;
         if (v->from != NONE)
-            add_pair(g, v, i, v->from);
+            add_pair_row(g, v, i, v->from);
         for (size_t k = i + 1; k < v->nmodel; k++)
             if (eval_trained(v, k))
-                add_pair(g, v, i, k);
+                add_pair_row(g, v, i, k);
     }
 }
 
@@ -288,8 +288,8 @@ table_make(struct grid *g, int which, const struct run *r)
 void
 terminal(struct buf *b, const struct run *r)
 {
-    static const char *const note[NTABLE] = { [T_MODELS] = models_note,
-        [T_PAIRS] = pairs_note };
+    static const char *const
+        note[NTABLE] = { [T_MODELS] = models_note, [T_PAIRS] = pairs_note };
     struct grid g;
 
     for (int i = 0; i < NTABLE; i++) {

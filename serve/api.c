@@ -194,7 +194,7 @@ static void
 answer_texts(struct api *api, int chat, const char *body, size_t n,
     double arrived, struct api_answer *a)
 {
-    struct call *c = call_new(api->queue);
+    struct call *c = call_new();
     struct request *q = &c->q;
     const uint64_t number = api->requests++;
     const int r = request_read(q, chat, body, n, &api->bounds, &a->why);
@@ -220,7 +220,7 @@ static void
 answer_targets(struct api *api, const char *body, size_t n, double arrived,
     struct api_answer *a)
 {
-    struct call *c = call_new(api->queue);
+    struct call *c = call_new();
     struct teach_request *q = &c->targets;
     const int r =
         teach_read(q, body, n, api->target_tokens, &api->bounds, &a->why);

@@ -18,7 +18,6 @@ struct queue {
     size_t waiting;             /* texts of the calls that wait */
     size_t texts;               /* texts that run or wait */
     size_t bytes;               /* bytes held */
-    size_t calls;               /* number of calls that are not freed */
     size_t readings;            /* requests announced, see queue.h */
     int drains;
 };
@@ -63,15 +62,12 @@ queue_unlock(struct queue *w)
 }
 
 struct call *
-call_new(struct queue *w)
+call_new(void)
 {
     struct call *c = xcalloc(1, sizeof *c);
 
     c->owners = 1;
     c->fd = -1;
-    queue_lock(w);
-    w->calls++;
-    queue_unlock(w);
     return c;
 }
 
@@ -82,10 +78,8 @@ call_release(struct queue *w, struct call *c)
 
     queue_lock(w);
     left = --c->owners;
-    if (left == 0) {
+    if (left == 0)
         w->bytes -= c->held;
-        w->calls--;
-    }
     queue_unlock(w);
     if (left > 0)
         return;
@@ -331,15 +325,4 @@ call_is_gone(struct queue *w, struct call *c, int probe)
         wake_call(w, c);
     queue_unlock(w);
     return r;
-}
-
-size_t
-queue_calls(struct queue *w)
-{
-    size_t n;
-
-    queue_lock(w);
-    n = w->calls;
-    queue_unlock(w);
-    return n;
 }

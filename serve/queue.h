@@ -64,7 +64,7 @@ void queue_lock(struct queue *w);
 void queue_unlock(struct queue *w);
 
 /* Make a call, which the HTTP thread will own. */
-struct call *call_new(struct queue *w);
+struct call *call_new(void);
 /* Give up ownership of a call; the last owner frees it. */
 void call_release(struct queue *w, struct call *c);
 /* Announce a request that is about to be read and may put a call: a server that
@@ -111,7 +111,5 @@ size_t call_read(struct queue *w, struct call *c, char *to, size_t max);
 /* Has the client left, or the call failed?  probe: 1: test the socket too if
  * the call is parked, as the HTTP server does not watch parked connections. */
 int call_is_gone(struct queue *w, struct call *c, int probe);
-/* Number of calls that are not freed; for tests. */
-size_t queue_calls(struct queue *w);
 
 #endif

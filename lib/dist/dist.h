@@ -148,9 +148,6 @@ void dist_posted(const struct dist_group *g, const struct posted *p);
 void dist_receive(const struct dist_group *g, size_t from, size_t channel,
     float *x, size_t n);
 
-/* For tests: let sums send messages of at most this many elements, 1..2^26
- * (default 2^16).  A sum's bits do not depend on this number. */
-void dist_segment(size_t elements);
 /* Bytes of the buffer that is kept from the first sum over n ranks on. */
 size_t dist_bytes(size_t n);
 

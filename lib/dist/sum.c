@@ -5,20 +5,18 @@
 #include "dist/call.h"
 #include "kern/kern.h"
 
-#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Elements of a segment: small, so that exchanges (less than half a megabyte)
  * stay in the caches. */
-enum { SEGMENT = 1 << 16, SEGMENT_MOST = 1 << 26 };
+enum { SEGMENT = 1 << 16 };
 
 static struct {
-    size_t segment; /* elements in a message, at most */
-    void *room;     /* one segment for each rank */
+    void *room; /* one segment for each rank */
     size_t room_bytes;
-} sums = { .segment = SEGMENT };
+} sums;
 
 void
 dist_free_room(void)
@@ -28,18 +26,10 @@ dist_free_room(void)
     sums.room_bytes = 0;
 }
 
-void
-dist_segment(size_t elements)
-{
-    assert(elements >= 1 && elements <= SEGMENT_MOST);
-    sums.segment = elements;
-    dist_free_room();
-}
-
 size_t
 dist_bytes(size_t n)
 {
-    return n > 1 ? n * sums.segment * sizeof(float) : 0;
+    return n > 1 ? n * SEGMENT * sizeof(float) : 0;
 }
 
 static void *
@@ -53,15 +43,14 @@ reserve_room(size_t n)
     return sums.room;
 }
 
-/* Elements in segment i of a part, at most sums.segment; *start: where it
- * begins. */
+/* Elements in segment i of a part, at most SEGMENT; *start: where it begins. */
 static size_t
 segment_of(const size_t *at, size_t part, size_t i, size_t *start)
 {
-    const size_t n = at[part + 1] - at[part], skip = i * sums.segment;
+    const size_t n = at[part + 1] - at[part], skip = i * SEGMENT;
 
     *start = at[part] + skip;
-    return skip >= n ? 0 : n - skip < sums.segment ? n - skip : sums.segment;
+    return skip >= n ? 0 : n - skip < SEGMENT ? n - skip : SEGMENT;
 }
 
 /* Number of segments of the largest part. */
@@ -73,7 +62,7 @@ segments_of(size_t n, const size_t *at)
     for (size_t r = 0; r < n; r++)
         if (at[r + 1] - at[r] > most)
             most = at[r + 1] - at[r];
-    return (most + sums.segment - 1) / sums.segment;
+    return (most + SEGMENT - 1) / SEGMENT;
 }
 
 /*
@@ -103,7 +92,7 @@ sum_ring(const struct dist_group *g, float *x, const size_t *at)
 }
 
 /* The segments that are summed, one of each rank: `own` is this rank's, came +
- * r * sums.segment is rank r's. */
+ * r * SEGMENT is rank r's. */
 struct arrived {
     size_t rank, n;
     float *own, *came;
@@ -112,7 +101,7 @@ struct arrived {
 static float *
 came_of(const struct arrived *a, size_t r)
 {
-    return r == a->rank ? a->own : a->came + r * sums.segment;
+    return r == a->rank ? a->own : a->came + r * SEGMENT;
 }
 
 static void
@@ -136,9 +125,9 @@ exchange_wire(const struct dist_group *g, size_t to, const float *a, size_t n,
         return;
     }
     kern.narrow_bf16(half, a, n);
-    mpi_exchange(g, to, half, n * sizeof *half, from, half + sums.segment,
+    mpi_exchange(g, to, half, n * sizeof *half, from, half + SEGMENT,
         m * sizeof *half);
-    kern.widen_bf16(y, half + sums.segment, m);
+    kern.widen_bf16(y, half + SEGMENT, m);
 }
 
 /* Segment by segment, each rank sends every other rank the elements of the
@@ -149,7 +138,7 @@ all_to_all(const struct dist_group *g, float *x, const size_t *at, int half)
     const size_t n = g->n, count = segments_of(n, at);
     struct arrived all = { .rank = g->rank, .came = reserve_room(n) };
     /* this rank's segment of the room is free: nothing arrives there */
-    uint16_t *const room = (uint16_t *)(all.came + g->rank * sums.segment);
+    uint16_t *const room = (uint16_t *)(all.came + g->rank * SEGMENT);
 
     for (size_t i = 0; i < count; i++) {
         size_t own, a;

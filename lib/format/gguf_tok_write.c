@@ -232,7 +232,7 @@ read_added(struct src *s, const json_t *a, size_t *next, struct err *e)
     for (size_t i = 0; id < s->V && i < 3; i++)
         if (flag(a, flags[i], 0))
             return err_set(e, EX_INPUT,
-                "added_tokens: \"%.60s\": %s cannot be said in a GGUF", text,
+                "added_tokens: \"%.60s\": a GGUF has no key for %s", text,
                 flags[i]);
     if (set_token(s, id, text,
             flag(a, "special", 0) ? GGUF_CONTROL : GGUF_USER) < 0)
@@ -390,7 +390,7 @@ score_tokens(struct src *s, struct err *e)
         if (t->rank > 0 && t->rank != rank)
             r = err_set(e, EX_INPUT,
                 "model.merges: number %zu makes a token that others above "
-                "make too, and not beside it: scores cannot say that",
+                "make too, and not beside it: a GGUF has one score for it",
                 i);
         t->rank = rank;
         last = t;

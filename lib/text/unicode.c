@@ -7,6 +7,19 @@
 uint16_t uni_index[UNI_INDEX];
 uint8_t uni_block[UNI_BLOCKS][128];
 
+/* Runs of characters from U+0000 to U+10FFFF, from which the tables are filled:
+ * for each run the number of characters and their class.  In a run whose class
+ * has both U_UP and U_LOW, upper and lower case alternate. */
+static const uint32_t uni_run[] = {
+#include "text/unicode_runs.inc"
+};
+
+/* The first and the last character of each run of \p{P} and \p{S},
+ * ascending. */
+static const uint32_t uni_punct[] = {
+#include "text/unicode_punct.inc"
+};
+
 /* Does a run of this class alternate between upper and lower case? */
 static int
 in_turn(uint32_t cls)
@@ -65,7 +78,7 @@ fill_tables(void)
 int
 uni_is_punct(uint32_t c)
 {
-    size_t lo = 0, hi = uni_punct_runs;
+    size_t lo = 0, hi = sizeof uni_punct / sizeof *uni_punct / 2;
 
     while (lo < hi) {
         const size_t mid = (lo + hi) / 2;

@@ -2,8 +2,7 @@
  * Unicode as tokenizers see it: UTF-8 of whole texts, and character classes.
  * Each class follows the Unicode version that the Hugging Face tokenizers
  * library 0.23 uses for that class; the tables of an operating system could
- * give other ids.  The table of classes is in unicode_table.c, that of
- * punctuation in unicode_punct.c.
+ * give other ids.
  */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
@@ -33,15 +32,7 @@ enum {
 extern uint16_t uni_index[UNI_INDEX];
 extern uint8_t uni_block[UNI_BLOCKS][128];
 
-/* Runs of characters from U+0000 to U+10FFFF, from which the tables are filled:
- * for each run the number of characters and their class.  In a run whose class
- * has both U_UP and U_LOW, upper and lower case alternate. */
-extern const uint32_t uni_run[];
-
-/* The first and the last character of each run of \p{P} and \p{S}, ascending;
- * unicode_punct.c.  uni_is_punct: is c in one of these runs? */
-extern const uint32_t uni_punct[];
-extern const size_t uni_punct_runs;
+/* Is c in \p{P} or \p{S}? */
 int uni_is_punct(uint32_t c);
 
 /* Find the start of the character that ends before p > begin. */

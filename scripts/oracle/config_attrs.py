@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Write lib/model/config/config_attrs.h: the keys of config.json that transformers reads.
+"""Write the keys of config.json that transformers reads: config_attrs.txt,
+config_aliases.txt and config_renamed.json of lib/model/config.
 
-Run by hand: scripts/oracle/config_attrs.py > lib/model/config/config_attrs.h
-and: scripts/oracle/config_attrs.py --renamed > lib/model/config/config_renamed_attrs.h
+Run by hand, without arguments.
 The rows of a family are the fields of its configuration class, the keys that
 methods of this class take from kwargs, and the attributes that the classes of
 its text model read.  Rows that all families have are written once.  The families
@@ -126,26 +126,10 @@ for t in TYPES:
 def mask(types):
     """The families as an expression of bits."""
     name = lambda t: "FAMILY_" + re.sub("_TEXT$", "", t.upper())
-    out = " | ".join(name(t) for t in types)
-    if len(types) > len(TYPES) // 2:
-        rest = [name(t) for t in TYPES if t not in types]
-        out = "~(%s)" % " | ".join(rest) if rest else "0"
-    return out
-
-
-def wrap(text, first, more):
-    return "\n".join(textwrap.wrap(text, 80, initial_indent=first, subsequent_indent=more,
-        break_long_words=False, break_on_hyphens=False))
-
-
-def row(*parts):
-    """A row of a table; a long string at its end is cut into several."""
-    text = wrap("{ " + ", ".join(parts) + " },", "    ", "        ")
-    if parts[-1].count(", ") < 2 or parts[-1][0] != '"':
-        return text
-    cut = textwrap.wrap(json.loads(parts[-1]), 56, drop_whitespace=False)
-    return "\n".join([wrap("{ " + ", ".join(parts[:-1]) + ",", "    ", "        ")]
-        + ["        " + json.dumps(x) for x in cut]) + " },"
+    if len(types) <= len(TYPES) // 2:
+        return "|".join(name(t) for t in types)
+    rest = [name(t) for t in TYPES if t not in types]
+    return "~(%s)" % "|".join(rest) if rest else "0"
 
 
 for k, v in base.items():
@@ -154,70 +138,40 @@ for k, v in base.items():
         rows[k, json.dumps(v)] += rest
 
 
-def renamed():
-    """Keys of the model types in lib/model/config/config_renamed.c, beside those of their families."""
-    print("""/* The keys of config.json that transformers reads in a model type of
- * config_renamed.c, where they are not those of the type's family:
- *   values  an object: values of missing keys that differ from the family's
- *   more    an object: keys that the family lacks, with values of missing keys
- *   less    a list: keys of the family that the type lacks
- * Made by scripts/oracle/config_attrs.py --renamed with transformers %s: do
- * not edit.  Private to config_renamed.c. */
-#ifndef MODEL_CONFIG_RENAMED_ATTRS_H
-#define MODEL_CONFIG_RENAMED_ATTRS_H
+def renamed(t, family):
+    """Keys of a model type in lib/model/config/config_renamed.c, beside those of its family."""
+    own, other = keys_of(t)
+    theirs = {k: json.loads(v) for (k, v), of in rows.items() if family in of}
+    old = {k for (k, _), of in aliases.items() if family in of} - set(other)
+    plain = base | {k: json.loads(v) for (k, v), of in rows.items() if len(of) == len(TYPES)}
+    mine = {k: json.loads(json.dumps(v)) for k, v in (base | own).items() if k != "rope_theta" or v}
+    values = {k: v for k, v in mine.items() if k in theirs and v != theirs[k]}
+    more = {k: v for k, v in mine.items() if k not in theirs and k not in base and k not in other}
+    less = sorted(k for k in ((set(theirs) - set(plain)) | old) - set(mine) - set(other) if "_token_id" not in k)
+    # jansson reads no Infinity
+    return json.loads(json.dumps(dict(values=values, more=more, less=less), sort_keys=True),
+        parse_constant=lambda c: None)
 
-/* clang-format off */
-static const struct renamed_attrs {
-    const char *type, *values, *more, *less;
-} renamed_attrs[] = {""" % transformers.__version__)
-    for t, family in RENAMED:
-        own, other = keys_of(t)
-        theirs = {k: json.loads(v) for (k, v), of in rows.items() if family in of}
-        old = {k for (k, _), of in aliases.items() if family in of} - set(other)
-        plain = base | {k: json.loads(v) for (k, v), of in rows.items() if len(of) == len(TYPES)}
-        mine = {k: json.loads(json.dumps(v)) for k, v in (base | own).items() if k != "rope_theta" or v}
-        values = {k: v for k, v in mine.items() if k in theirs and v != theirs[k]}
-        more = {k: v for k, v in mine.items() if k not in theirs and k not in base and k not in other}
-        less = sorted(k for k in ((set(theirs) - set(plain)) | old) - set(mine) - set(other) if "_token_id" not in k)
-        print("    { " + json.dumps(t))
-        for part in values, more, less:
-            text = json.dumps(part, sort_keys=True).replace("Infinity", "null")
-            cut = textwrap.wrap(text, 56, drop_whitespace=False)
-            print("        , " + "\n        ".join(json.dumps(x) for x in cut))
-        print("    },")
-    print("};\n/* clang-format on */\n\n#endif")
+
+def write(name, text):
+    with open(TOP + "/lib/model/config/" + name, "w") as f:
+        f.write(text)
 
 
 def main():
-    print("""/* The keys of config.json that transformers reads in each family, with its
- * values where a key is missing, as JSON.  families: FAMILY_*; 0: all.
- * Made by scripts/oracle/config_attrs.py with transformers %s: do not edit.
- * Private to config_keys.c. */
-#ifndef MODEL_CONFIG_ATTRS_H
-#define MODEL_CONFIG_ATTRS_H
-
-#include "model/config/family.h"
-
-/* clang-format off */
-static const struct config_attr {
-    const char *name;
-    uint64_t families;
-    const char *value;
-} config_attrs[] = {""" % transformers.__version__)
-    for (k, v), t in sorted(rows.items()):
-        print(row(json.dumps(k), mask(t), json.dumps(v)))
-    print("""};
-
-/* Other names of the same keys.  wins: the value of this one is taken. */
-static const struct config_alias {
-    const char *name, *is;
-    uint64_t families;
-    int wins;
-} config_aliases[] = {""")
-    for (old, new), t in sorted(aliases.items()):
-        print(row(json.dumps(old), json.dumps(new), mask(t), str(int(isinstance(new, Other)))))
-    print("};\n/* clang-format on */\n\n#endif")
+    made = "Made by scripts/oracle/config_attrs.py with transformers %s." % transformers.__version__
+    write("config_attrs.txt", """# The keys of config.json that transformers reads in each family, with its values
+# where a key is missing:
+# KEY FAMILIES VALUE, the families as an expression of C, 0: all; VALUE: as JSON
+# %s
+""" % made + "".join("%s %s %s\n" % (k, mask(t), v) for (k, v), t in sorted(rows.items())))
+    write("config_aliases.txt", """# Other names of keys in config_attrs.txt:
+# NAME FAMILIES KEY WINS, WINS 1: of the two, the value of NAME is taken
+# %s
+""" % made + "".join("%s %s %s %d\n" % (old, mask(t), new, isinstance(new, Other))
+        for (old, new), t in sorted(aliases.items())))
+    write("config_renamed.json", json.dumps({t: renamed(t, family) for t, family in RENAMED}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    renamed() if sys.argv[1:] == ["--renamed"] else main()
+    main()

@@ -54,7 +54,7 @@ FAMILIES = {
     'qwen3': ('qwen3', 'Qwen3', dict(
         max_position_embeddings=64, tie_word_embeddings=True)),
     # blocks 0 to 4 attend within the window, with their own RoPE base; the scale of
-    # scores is not that of head_dim, which a GGUF cannot say
+    # scores is not that of head_dim, for which a GGUF has no key
     'gemma3': ('gemma3', 'Gemma3Text', dict(
         max_position_embeddings=64, num_hidden_layers=6, intermediate_size=8,
         sliding_window=5, query_pre_attn_scalar=11)),
@@ -365,7 +365,7 @@ def llama3_divisors(cfg):
 
 def write_gguf(path, cfg, m):
     """the same model as llama.cpp's converter writes it, matrices in BF16.  None for
-    models that have what a GGUF cannot say, such as blocks that differ"""
+    models that have what a GGUF has no key for, such as blocks that differ"""
     if path.endswith(('-cut.gguf', '-sees.gguf', '-published.gguf')):
         return
     arch = {'llama': 'LLAMA', 'mistral': 'LLAMA', 'ministral': 'LLAMA', 'olmo2': 'OLMO2',

@@ -1,5 +1,5 @@
 """Character classes as the HF tokenizers library sees them.
-usage: unicode.py lib/text/unicode_table.c lib/text/unicode_punct.c
+usage: unicode.py lib/text/unicode_runs.inc lib/text/unicode_punct.inc
 Every code point is put to the library itself, because it mixes Unicode
 versions: Split and ByteLevel patterns, Digits and single_word each use tables
 of their own.  The classes are those of lib/text/unicode.h."""
@@ -71,22 +71,20 @@ assert PAIRS not in cls
 
 
 def write_items(f, items):
-    """Write the items in lines of at most 79 columns, and the array's end."""
+    """Write the items in lines of at most 79 columns."""
     line = ''
     for item in items:
         if len(line) + len(item) > 79:
             f.write(line + '\n')
             line = ''
         line += ' ' * bool(line) + item
-    f.write(line + '\n};\n')
+    f.write(line + '\n')
 
 
 with open(sys.argv[1], 'w') as f:
     f.write(f'/* Character classes, see unicode.h.  Made by '
             f'scripts/oracle/unicode.py from\n * tokenizers '
-            f'{tokenizers.__version__} (patterns: Unicode 16). */\n'
-            '#include "text/unicode.h"\n/* clang-format off */\n\n'
-            'const uint32_t uni_run[] = {\n')
+            f'{tokenizers.__version__} (patterns: Unicode 16). */\n')
     write_items(f, [f'{n},{c},' for n, c in runs])
 print(len(runs))
 
@@ -97,9 +95,6 @@ ends = [c for i, c in enumerate(punct) for near in (c - 1, c + 1)
 with open(sys.argv[2], 'w') as f:
     f.write(f'/* Punctuation and symbols, see unicode.h.  Made by '
             f'scripts/oracle/unicode.py\n * from tokenizers '
-            f'{tokenizers.__version__} (Unicode 16). */\n'
-            '#include "text/unicode.h"\n/* clang-format off */\n\n'
-            f'const size_t uni_punct_runs = {len(ends) // 2};\n'
-            'const uint32_t uni_punct[] = {\n')
+            f'{tokenizers.__version__} (Unicode 16). */\n')
     write_items(f, [f'{c},' for c in ends])
 print(len(ends))

@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "cli/prog.h"
 #include "kern/kern.h"
-#include "prune/hessian.h"
 #include "prune/lapack.h"
 #include "prune/obs.h"
+#include "../lib/hess_add.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -110,7 +110,6 @@ logits_are_pefts(const char *base, const char *name)
     ok(memcmp(z, text, sizeof text) == 0,
         "%s: with the adapter %s generation has the bits of the pass over rows",
         kern.name, name);
-    adapter_detach(&m);
     adapter_close(&a);
     model_close(&m);
 }

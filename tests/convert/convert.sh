@@ -187,7 +187,7 @@ sed "s/\"tie_word/$own, &/" tied.0/config.json >full/config.json
 status 3 'a matrix that is not 2:4' convert -q --compressed full x
 like 'the matrix is named' 'layers.1.mlp.up_proj.weight .*2:4: row 0 ' err
 
-# --- tokenizers that are not there, or that a GGUF cannot say ---
+# --- tokenizers that are not there, or that are not written to a GGUF ---
 ok 'a model without a tokenizer is converted' convert qwen2.0 none.gguf
 like 'the missing tokenizer is told' \
     '^convert: qwen2.0: .*no tokenizer.* none.gguf' err

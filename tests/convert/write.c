@@ -155,7 +155,7 @@ test_rope(void)
     need(model_open(&m, golden("family/qwen2"), &e), &e);
     m.c.rope = ROPE_LLAMA3;
     ok(export_as(&m, "x.gguf", "f32", &e) < 0 &&
-            strstr(e.msg, "llama3 cannot be said in a GGUF of qwen2"),
+            strstr(e.msg, "llama3: a GGUF of qwen2 has no key for"),
         "llama3 in another family is refused: %s", e.msg);
     m.c.rope = ROPE_YARN;
     m.c.rope_factor = 4;
@@ -181,19 +181,21 @@ test_unsaid(void)
 
     need(model_open(&m, golden("family/olmo2"), &e), &e);
     ok(export_as(&m, "x.gguf", "f32", &e) < 0 &&
-            strstr(e.msg, "dynamic cannot be said in a GGUF of olmo2"),
+            strstr(e.msg, "dynamic: a GGUF of olmo2 has no key for"),
         "dynamic rope is refused: %s", e.msg);
     model_close(&m);
     need(model_open(&m, golden("family/smollm3"), &e), &e);
     ok(export_as(&m, "x.gguf", "f32", &e) < 0 &&
-            strstr(e.msg, "no_rope_layers cannot be said"),
+            strstr(e.msg, "no_rope_layers: a GGUF of smollm3 has no key for"),
         "other blocks without RoPE are refused: %s", e.msg);
     model_close(&m);
     need(model_open(&m, golden("family/gemma2"), &e), &e);
     m.c.attn_scalar = m.c.D;
     m.c.attn_cap = 0;
     ok(export_as(&m, "x.gguf", "f32", &e) < 0 &&
-            strstr(e.msg, "attn_logit_softcapping: null cannot be said"),
+            strstr(e.msg,
+                "attn_logit_softcapping: null: a GGUF of gemma2 has no key "
+                "for"),
         "a Gemma 2 without a cap of scores is refused: %s", e.msg);
     model_close(&m);
     need(model_open(&m, golden("family/ministral3"), &e), &e);

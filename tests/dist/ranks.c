@@ -15,10 +15,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 5000, RANKS = 16 };
+/* LONG: several messages of a sum, the last one shorter */
+enum { MOST = 5000, LONG = 3 * (1 << 16) + 5, RANKS = 16 };
 
 static const struct dist_group *g;
-static float x[MOST], want[MOST], part[RANKS][MOST];
+static float x[LONG], want[LONG], part[RANKS][LONG];
 static int failed;
 
 /* Check that all ranks found `good`; rank 0 prints the result. */
@@ -203,7 +204,7 @@ channels(size_t n)
 }
 
 static void
-sizes(size_t n)
+reductions(size_t n)
 {
     static const struct {
         enum dist_sum how;
@@ -215,25 +216,26 @@ sizes(size_t n)
 
     dist_split(n, g->n, 1, at);
     last[g->n] = n; /* all elements are the last rank's */
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(what, sizeof what, "a reduce-scatter %s sums even parts",
+            sums[i].what);
+        reduce(n, at, sums[i].how, what);
+        snprintf(what, sizeof what, "a reduce-scatter %s sums uneven parts",
+            sums[i].what);
+        reduce(n, last, sums[i].how, what);
+    }
+}
+
+static void
+sizes(size_t n)
+{
+    size_t at[RANKS + 1], last[RANKS + 1] = { 0 };
+
+    dist_split(n, g->n, 1, at);
+    last[g->n] = n;
     gather(n, at, "even");
     gather(n, last, "uneven");
-    for (size_t i = 0; i < 3; i++) {
-        static const size_t segment[] = { 1, 7, 64, 1 << 16 };
-
-        for (size_t k = 0; k < 4; k++) {
-            if (n / segment[k] > 100)
-                continue;
-            dist_segment(segment[k]);
-            snprintf(what, sizeof what,
-                "a reduce-scatter %s sums even parts by %zu", sums[i].what,
-                segment[k]);
-            reduce(n, at, sums[i].how, what);
-            snprintf(what, sizeof what,
-                "a reduce-scatter %s sums uneven parts by %zu", sums[i].what,
-                segment[k]);
-            reduce(n, last, sums[i].how, what);
-        }
-    }
+    reductions(n);
     all_reduce(n);
     broadcast(n);
     pass(n);
@@ -412,6 +414,8 @@ main(int argc, char **argv)
     for (size_t n = 0; n < 12; n += 5)
         sizes(n);
     sizes(MOST);
+    reductions(LONG);
+    reductions(2 << 16);
     late();
     if (!all_ok(dist_overlap(&e) == 0, "a thread", 0))
         return 1;

@@ -8,7 +8,7 @@ for n in 1 2 3 4 8; do
     ok "collectives are right over $n ranks" \
         env WANT_RANKS=$n mpirun -n $n "$BUILD/tests/dist/ranks"
     grep '^not ok' out | sed 's/^/# /'
-    like "$n ranks tried all of them" '^1\.\.[23][0-9][0-9]$' out
+    like "$n ranks tried all of them" '^1\.\.1[1-3][0-9]$' out
 done
 ok '4 ranks of 2 nodes are right' env RETORT_NODE=2 WANT_RANKS=4 mpirun -n 4 \
     "$BUILD/tests/dist/ranks"

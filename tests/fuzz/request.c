@@ -114,7 +114,5 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     buf_release(&error);
     buf_release(&a.out);
-    if (queue_calls(api.queue) != 0)
-        abort();
     return 0;
 }

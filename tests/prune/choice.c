@@ -2,6 +2,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "prune/cost.h"
+#include "../lib/choice_whole.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

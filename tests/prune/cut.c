@@ -8,6 +8,7 @@
 #include "model/pass/head.h"
 #include "prune/cost.h"
 #include "prune/cut_model.h"
+#include "../lib/choice_whole.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

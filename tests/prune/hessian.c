@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/kern.h"
+#include "../lib/hess_add.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* The influence of blocks, by which prune chooses candidates. */
 #include "prune/judge.h"
 #include "kern/kern.h"
+#include "../lib/choice_whole.h"
 #include "../lib/tap.h"
 #include "../lib/golden.h"
 

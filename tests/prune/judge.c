@@ -4,6 +4,7 @@
 #include "kern/kern.h"
 #include "prune/cut_model.h"
 #include "prune/judge.h"
+#include "../lib/choice_whole.h"
 #include "../lib/tap.h"
 
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "cli/die.h"
 #include "format/ckpt.h"
 #include "kern/kern.h"
+#include "../lib/choice_whole.h"
 #include "../lib/golden.h"
 #include "../lib/tap.h"
 

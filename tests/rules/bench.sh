@@ -1,6 +1,7 @@
 #!/bin/sh
 # build/bench/meter on a small table: figures, references, turns, rows that
-# cannot be measured; and rows of scripts/bench that pages and recipes name
+# cannot be measured; and rows of scripts/bench, which runs build/bench/bench,
+# that pages and recipes name
 . "${0%/*}/../lib/lib.sh"
 
 cat >functions <<'EOT'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make check TESTS=FILE.c: one unit program, without all others; ARCH
+# make check TESTS=FILE: what that file needs, without all others; ARCH
 . "${0%/*}/../lib/lib.sh"
 
 # would TESTS: what make would run, had nothing been built
@@ -16,6 +16,11 @@ like 'the archive of the folder is linked' 'tests/student/masks .*student/studen
 equal 'no archive of another program is made' "$(grep -c 'ar rcs .*shard/shard.a' out)" 0
 ok 'make knows what a shell test needs' would tests/rules/opt.sh
 like 'all programs are linked for a shell test' '-o .*/bin/student' out
+equal 'of tests, the one that it runs is compiled' "$(grep -oE -e '-c -o .* tests/.*' out | sed 's/.* //')" tests/cli/opt.c
+ok 'make knows what a shell test of a fuzz target needs' would tests/gen/fuzz.sh
+like 'the driver of the target is linked' '-o .*/fuzz/replay-schema' out
+ok 'make knows what a file that a shell test sources needs' would tests/evalppl/eval.sh
+like 'the program that the file runs is compiled' ' tests/format/sheet.c$' out
 status 2 'a unit program that is not there is refused' would tests/base/nothing.c
 like 'make names it' 'base/nothing' err
 

@@ -3,9 +3,8 @@
 . "${0%/*}/../lib/lib.sh"
 mkdir tree && ln -s "$top/tests" tree/tests && cd tree || exit 1
 unset RETORT_SCRATCH
-for name in io base_io tekken tok_tekken; do
-    p=$(find "$BUILD/tests" -name "$name" -type f -perm -100 | head -n 1)
-    [ -n "$p" ] || continue
+for p in "$BUILD/tests/base/io" "$BUILD/tests/tok/tekken"; do
+    name=${p##*/}
     ok "$name runs by hand" "$p"
     rm -f out err
     equal "$name leaves nothing" "$(ls)" tests

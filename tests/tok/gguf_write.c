@@ -1,7 +1,7 @@
 /* lib/format/gguf_tok_write: a tokenizer.json put into a GGUF and read back
  * gives the ids of the original's own library (tests/golden/tok).  A GGUF's
- * tokenizer, made JSON and GGUF again, is the same.  What a GGUF cannot say is
- * refused by name. */
+ * tokenizer, made JSON and GGUF again, is the same.  What a GGUF has no
+ * key for is refused by name. */
 #include "../lib/tok_answers.h"
 #include "format/gguf_tok.h"
 #include "format/gguf_tok_write.h"
@@ -237,8 +237,8 @@ refused(const char *name, const char *path, const char *last, const char *value,
 static void
 test_refused(void)
 {
-    refused("qwenflags", "", NULL, NULL, "lstrip cannot be said");
-    refused("llama2flags", "", NULL, NULL, "lstrip cannot be said");
+    refused("qwenflags", "", NULL, NULL, "no key for lstrip");
+    refused("llama2flags", "", NULL, NULL, "no key for lstrip");
     refused("spunk", "", NULL, NULL, "model.fuse_unk");
     refused("spdrop", "", NULL, NULL, "model.unk_token: is missing");
     refused("qwen", "model", "ignore_merges", "true", "pre_tokenizer");

@@ -16,6 +16,17 @@
 #define MOST_WIDTH (1 << 20)
 #define MOST_T 2147483648.0
 
+/* Families that share keys. */
+#define QWEN (FAMILY_QWEN2 | FAMILY_QWEN3)
+#define MISTRALS (FAMILY_MISTRAL | FAMILY_MINISTRAL3)
+#define COHERES (FAMILY_COHERE | FAMILY_COHERE2)
+#define EVEN_HEADS (FAMILY_GPT_NEOX | FAMILY_GPT2)
+/* MLPs without a gate: W_down gelu(W_up x) */
+#define PLAIN (EVEN_HEADS | FAMILY_STARCODER2 | FAMILY_PHI)
+/* by WINDOW_EVERY */
+#define WINDOWED \
+    (GEMMA | FAMILY_OLMO3 | FAMILY_GPT_OSS | FAMILY_COHERE2 | FAMILY_EXAONE4)
+
 /* config.json is written in the order of the rows. */
 static const struct field rows[] = {
     { "architectures", NULL, ALL, .make = config_class_json,

@@ -9,24 +9,15 @@
 #include "model/config/config.h"
 #include "model/config/family.h"
 
-/* Families that share keys. */
-#define QWEN (FAMILY_QWEN2 | FAMILY_QWEN3)
+/* Families that share keys; config_fields.c has others. */
 #define GEMMA (FAMILY_GEMMA2 | FAMILY_GEMMA3)
 #define QWEN_MOE (FAMILY_QWEN2_MOE | FAMILY_QWEN3_MOE | FAMILY_QWEN3_NEXT)
 #define DELTAS (FAMILY_QWEN3_5 | FAMILY_QWEN3_NEXT | FAMILY_QWEN3_5_MOE)
 #define DEEPSEEK (FAMILY_DEEPSEEK_V2 | FAMILY_DEEPSEEK_V3)
-#define MISTRALS (FAMILY_MISTRAL | FAMILY_MINISTRAL3)
 #define MIXTURES                                                            \
     (FAMILY_MIXTRAL | QWEN_MOE | FAMILY_OLMOE | FAMILY_GPT_OSS | DEEPSEEK | \
         FAMILY_QWEN3_5_MOE)
-#define COHERES (FAMILY_COHERE | FAMILY_COHERE2)
 #define GLMS (FAMILY_GLM | FAMILY_GLM4)
-#define EVEN_HEADS (FAMILY_GPT_NEOX | FAMILY_GPT2)
-/* MLPs without a gate: W_down gelu(W_up x) */
-#define PLAIN (EVEN_HEADS | FAMILY_STARCODER2 | FAMILY_PHI)
-/* by WINDOW_EVERY */
-#define WINDOWED \
-    (GEMMA | FAMILY_OLMO3 | FAMILY_GPT_OSS | FAMILY_COHERE2 | FAMILY_EXAONE4)
 /* RoPE turns a part of a head */
 #define PARTIAL (FAMILY_PHI3 | DELTAS | FAMILY_GPT_NEOX | FAMILY_PHI | GLMS)
 #define ALL (~UINT64_C(0))

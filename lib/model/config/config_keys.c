@@ -11,11 +11,31 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "format/json.h"
-#include "model/config/config_attrs.h"
 #include "model/config/config_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The keys of config.json that transformers reads in each family, with its
+ * values where a key is missing, as JSON.  families: FAMILY_*; 0: all.  The
+ * Makefile makes attrs.h from config_attrs.txt. */
+static const struct config_attr {
+    const char *name;
+    uint64_t families;
+    const char *value;
+} config_attrs[] = {
+#include "attrs.h"
+};
+
+/* Other names of the same keys.  wins: the value of this one is taken. */
+static const struct config_alias {
+    const char *name;
+    uint64_t families;
+    const char *is;
+    int wins;
+} config_aliases[] = {
+#include "aliases.h"
+};
 
 /* Keys that change no number, whatever the family. */
 static const char *const idle[] = {

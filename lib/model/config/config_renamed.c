@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "format/json.h"
 #include "model/config/config_keys.h"
-#include "model/config/config_renamed_attrs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -188,15 +187,15 @@ renamed_of(const json_t *model)
     return renamed_named(named);
 }
 
-static const struct renamed_attrs *
-attrs_of(const char *type)
-{
-    size_t i = 0;
-
-    while (strcmp(renamed_attrs[i].type, type) != 0)
-        i++;
-    return &renamed_attrs[i];
-}
+/* By type, the keys of config.json that transformers reads, where they are not
+ * those of the type's family:
+ *   values  an object: values of missing keys that differ from the family's
+ *   more    an object: keys that the family lacks, with values of missing keys
+ *   less    a list: keys of the family that the type lacks
+ * The Makefile makes renamed.h from config_renamed.json. */
+static const char attrs_text[] =
+#include "renamed.h"
+    ;
 
 static int
 has_theta(const json_t *j)
@@ -205,12 +204,12 @@ has_theta(const json_t *j)
         js_get(j, "rope_scaling.rope_theta");
 }
 
-/* Set the keys that j lacks to the values in `text`, a JSON object.  A token id
- * that is not below vocab_size becomes null: the model has no such token. */
+/* Set the keys that j lacks to those of `values`.  A token id that is not below
+ * vocab_size becomes null: the model has no such token. */
 static void
-fill_from(json_t *j, const char *text)
+fill_from(json_t *j, json_t *values)
 {
-    json_t *values = json_loads(text, 0, NULL), *v;
+    json_t *v;
     const json_t *size = js_get(j, "vocab_size");
     const char *name;
 
@@ -228,26 +227,14 @@ fill_from(json_t *j, const char *text)
         else
             json_object_set(j, name, v);
     }
-    json_decref(values);
 }
 
-/* Remove the keys of j that the type does not read. */
-static void
-drop_less(json_t *j, const char *text)
-{
-    json_t *list = json_loads(text, 0, NULL);
-
-    for (size_t i = 0; i < json_array_size(list); i++)
-        json_object_del(j, json_string_value(json_array_get(list, i)));
-    json_decref(list);
-}
-
-/* Check the keys of j that are in `text`, which the family does not read: each
+/* Check the keys of j that are in `more`, which the family does not read: each
  * must have the value that is assumed if it is missing. */
 static int
-check_more(const json_t *j, const char *text, struct err *e)
+check_more(const json_t *j, json_t *more, struct err *e)
 {
-    json_t *more = json_loads(text, 0, NULL), *v;
+    json_t *v;
     const char *name;
     int r = 0;
 
@@ -260,25 +247,28 @@ check_more(const json_t *j, const char *text, struct err *e)
             r = config_check_value(is, name, only, e);
         free(only);
     }
-    json_decref(more);
     return r;
 }
 
 json_t *
 renamed_config(const struct renamed *r, const json_t *j, struct err *e)
 {
-    const struct renamed_attrs *a = attrs_of(r->type);
-    json_t *to = json_deep_copy(j);
+    json_t *attrs = json_loads(attrs_text, 0, NULL), *to = json_deep_copy(j);
+    json_t *of_type = json_object_get(attrs, r->type);
+    json_t *more = json_object_get(of_type, "more"), *name;
+    size_t i;
 
-    drop_less(to, a->less);
-    fill_from(to, a->values);
-    fill_from(to, a->more);
-    if ((r->keys != NULL && r->keys(to, e) < 0) ||
-        check_more(to, a->more, e) < 0) {
-        json_decref(to);
-        return NULL;
-    }
+    json_array_foreach(json_object_get(of_type, "less"), i, name)
+        json_object_del(to, json_string_value(name));
+    fill_from(to, json_object_get(of_type, "values"));
+    fill_from(to, more);
     json_object_set_new(to, "model_type", json_string(r->is));
+    if ((r->keys != NULL && r->keys(to, e) < 0) ||
+        check_more(to, more, e) < 0) {
+        json_decref(to);
+        to = NULL;
+    }
+    json_decref(attrs);
     return to;
 }
 

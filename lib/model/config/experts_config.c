@@ -191,15 +191,15 @@ experts_check_gguf(const struct config *c, struct err *e)
         return 0;
     if (c->router.renorm != renorm)
         return err_set(e, EX_INPUT,
-            "norm_topk_prob: %s cannot be said in a GGUF of %s, whose readers "
-            "take %s",
+            "norm_topk_prob: %s: a GGUF of %s has no key for this, and its "
+            "readers take %s",
             c->router.renorm ? "true" : "false", family_of(c)->gguf,
             renorm ? "true" : "false");
     for (size_t i = 0; i < c->L; i++)
         if (config_whole_block(c, i).experts == 0)
             return err_set(e, EX_INPUT,
-                "mlp_only_layers: a block without experts cannot be said in a "
-                "GGUF of %s: write a folder instead",
+                "mlp_only_layers: a GGUF of %s has no key for blocks without "
+                "experts: write a folder instead",
                 family_of(c)->gguf);
     return 0;
 }

@@ -99,8 +99,9 @@ struct family {
     size_t every; /* the n of WINDOW_EVERY */
     /* what the family computes in another way than Llama */
     int permuted;    /* GGUF permutes the rows of Q and K */
-    int gguf_head;   /* a GGUF has the head even if it is the embedding:
-                      * llama.cpp asks for it */
+    int gguf_head;   /* 1: a GGUF has the head even if it is the embedding:
+                      * llama.cpp asks for it; -1: it has none: llama.cpp takes
+                      * the embedding */
     int gemma;       /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
                       * not); embeddings are multiplied by sqrt(hidden size);
                       * the MLP is GeGLU */
@@ -132,6 +133,8 @@ struct family {
     int head_bias;  /* logits have a bias */
     int even_heads; /* a head has hidden size / heads numbers: files have no key
                      * for another size */
+    int gguf_even;  /* llama.cpp loads only models whose heads have hidden
+                     * size / heads numbers */
     uint64_t may_bias; /* biases that blocks have only if config.attn_bias is
                         * 1: W_BIT of each */
     int pairs;         /* RoPE turns 2i and 2i + 1 together, in both formats */

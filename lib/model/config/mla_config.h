@@ -19,7 +19,7 @@ size_t mla_latent(const struct config *c);
  * -1 and *e: a size is wrong. */
 int mla_from_json(struct config_file *f, struct err *e);
 int mla_from_gguf(struct config_file *f, struct err *e);
-/* A key of config.json whose value a GGUF of c cannot say: its readers take
+/* A key of config.json for whose value a GGUF of c has no key: its readers take
  * mscale to be mscale_all_dim, and a group of experts to be as good as its two
  * best experts.  NULL: there is no such key. */
 const char *mla_unsaid(const struct config *c);

@@ -169,14 +169,6 @@ adapter_attach(const struct adapter *a, struct model *m)
     m->embed.low = a->embed.rank > 0 ? &a->embed : NULL;
 }
 
-void
-adapter_detach(struct model *m)
-{
-    for (size_t i = 0; i < m->c.L * W_N; i++)
-        m->block[i / W_N].w[i % W_N].low = NULL;
-    m->embed.low = NULL;
-}
-
 size_t
 adapter_params(const struct adapter *a)
 {

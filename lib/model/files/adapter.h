@@ -78,11 +78,10 @@ int adapter_new(struct adapter *a, const struct adapter_opt *o, struct model *m,
 /* Is matrix k of blocks among `targets`: "all-linear", or a list of names such
  * as "q_proj,v_proj"? */
 int adapter_targets(const struct config *c, size_t k, const char *targets);
-/* Make m's matrices point to their changes in `a`, or (adapter_detach) to none.
- * m must have the shape that `a` was made for.  Call it before fwd_new, bwd_new
- * or kv_new of m: these allocate room for the adapter that m has then. */
+/* Make m's matrices point to their changes in `a`.  m must have the shape that
+ * `a` was made for.  Call it before fwd_new, bwd_new or kv_new of m: these
+ * allocate room for the adapter that m has then. */
 void adapter_attach(const struct adapter *a, struct model *m);
-void adapter_detach(struct model *m);
 /* Compute `by`, DoRA's factors, from the present A, B and magnitudes and the
  * weights of the model m; call it after each change of A, B or magnitudes.
  * Without DoRA nothing is done. */

@@ -36,8 +36,8 @@ says_window(const struct family *f)
     return f->windows == WINDOW_EVERY || f->bit == FAMILY_PHI3;
 }
 
-/* A key of config.json whose value a GGUF of c cannot say; NULL: there is no
- * such key. */
+/* A key of config.json for whose value a GGUF of c has no key; NULL: there is
+ * none. */
 static const char *
 unsaid_key(const struct config *c)
 {
@@ -60,7 +60,7 @@ unsaid_key(const struct config *c)
     if (memcmp(same.no_rope, c->no_rope, sizeof c->no_rope) != 0)
         return f->bit == FAMILY_COHERE2 ? "layer_types: not every 4th is full"
                                         : "no_rope_layers";
-    if ((f->bit & (FAMILY_GEMMA | FAMILY_GEMMA2 | COHERES)) != 0 && !c->tied)
+    if (f->gguf_head < 0 && !c->tied)
         return "tie_word_embeddings: false";
     if ((f->bit == FAMILY_GEMMA2 || f->bit == FAMILY_GPT_OSS) && !any_window(c))
         return "layer_types: full_attention alone";
@@ -82,19 +82,17 @@ check_config(const struct config *c, struct err *e)
     config_gguf_fixed(&same);
     if (same.attn_scalar != c->attn_scalar)
         return err_set(e, EX_INPUT,
-            "query_pre_attn_scalar: %zu cannot be said in a GGUF, whose "
+            "query_pre_attn_scalar: %zu: a GGUF has no key for this, and its "
             "readers take %zu",
             c->attn_scalar, same.attn_scalar);
     if (none != NULL || unsaid != NULL)
-        return err_set(e, EX_INPUT, "%s%s cannot be said in a GGUF of %s",
+        return err_set(e, EX_INPUT, "%s%s: a GGUF of %s has no key for this",
             none ? none : unsaid, none ? ": null" : "", f->gguf);
     if (config_windows_lost(c) && any_window(c))
         warn("blocks without a window are not every %zuth: versions of "
              "llama.cpp that do not read %s take these",
             f->every, arch_key(c, "attention.sliding_window_pattern"));
-    if ((f->bit &
-            (COHERES | FAMILY_STARCODER2 | FAMILY_PHI | FAMILY_EXAONE4)) != 0 &&
-        c->H * c->D != c->d)
+    if (f->gguf_even && c->H * c->D != c->d)
         warn("%zu heads of %zu are not the hidden_size %zu: llama.cpp loads no "
              "%s that is so",
             c->H, c->D, c->d, f->gguf);
@@ -229,7 +227,7 @@ model_export_gguf(const struct model *model, const char *file,
     struct tensor_out p;
     int r = check_config(&m->c, e);
 
-    if (family_of(&m->c)->gguf_head)
+    if (family_of(&m->c)->gguf_head > 0)
         untied.c.tied = 0;
     rope_divisors_init(&rope, &m->c);
     if (r < 0) {

@@ -385,7 +385,7 @@ take_all(struct model *m, struct model_source *s, struct err *e)
     if (!c->tied &&
         take_gguf_tensor(s, "output.weight", c->V, c->d, &m->head, e) < 0)
         return -1;
-    if (family_of(c)->gguf_head && weight_same(&m->head, &m->embed)) {
+    if (family_of(c)->gguf_head > 0 && weight_same(&m->head, &m->embed)) {
         m->c.tied = 1;
         model_forget(m, &m->head);
         m->head = m->embed;

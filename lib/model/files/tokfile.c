@@ -539,7 +539,7 @@ tokenizer_to_gguf(const char *from, const struct config *c, struct gguf_out *o,
         r = copy_metadata(from, o, e);
     } else if (!io_exists(file)) {
         err_set(e, EX_INPUT,
-            "%s: tekken.json: cannot be said in a GGUF; put the "
+            "%s: tekken.json: is not written to a GGUF; put the "
             "tokenizer.json of the same model beside it",
             from);
     } else if ((config = load_config(from, e)) != NULL &&

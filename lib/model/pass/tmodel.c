@@ -499,10 +499,9 @@ tmodel_init_adapter(struct tmodel *t, const struct model *from,
     t->nparam = adapter_params(a);
 }
 
-static void
-lay_groups(struct tmodel *t, const struct config *c,
-    const struct block_shape *shape, enum dtype grads,
-    const struct share *share)
+void
+tmodel_layout(struct tmodel *t, const struct config *c,
+    const struct block_shape *shape, enum dtype grads)
 {
     const struct weight matrix = { .rows = c->V, .cols = c->d };
     struct model m = { .c = *c, .embed = matrix, .head = matrix };
@@ -529,22 +528,8 @@ lay_groups(struct tmodel *t, const struct config *c,
         for (int k = 0; k < W_N; k++)
             block_dims(c, k, &is, &b->w[k].rows, &b->w[k].cols);
     }
-    init(t, &m, grads, share, &single);
+    init(t, &m, grads, &whole, &single);
     free(m.block);
-}
-
-void
-tmodel_layout(struct tmodel *t, const struct config *c,
-    const struct block_shape *shape, enum dtype grads)
-{
-    lay_groups(t, c, shape, grads, &whole);
-}
-
-void
-tmodel_layout_share(struct tmodel *t, const struct config *c,
-    const struct block_shape *shape, const struct share *share)
-{
-    lay_groups(t, c, shape, DT_F32, share);
 }
 
 void

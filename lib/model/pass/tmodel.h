@@ -140,8 +140,6 @@ size_t group_mask_bytes(const struct group *g, int k);
  * mapped and never touched.  shape: as b of config_params. */
 void tmodel_layout(struct tmodel *t, const struct config *c,
     const struct block_shape *shape, enum dtype grads);
-void tmodel_layout_share(struct tmodel *t, const struct config *c,
-    const struct block_shape *shape, const struct share *share);
 /* Point a group's parameters, and the weights that view them, to p [n].  For a
  * struct fetch (fetch.h). */
 void tmodel_place(struct tmodel *t, size_t group, float *p);
