@@ -396,8 +396,8 @@ print_end(const struct asked *a, const char *self, double seconds)
     buf_addf(&b,
         "page:   %s/report.html\nmodel:  %s/student (Hugging Face "
         "directory), %s (%s%s%s%s)\n",
-        a->out, a->out, file, type, student, *teacher != '\0' ? "; teacher: " : "",
-        teacher);
+        a->out, a->out, file, type, student,
+        *teacher != '\0' ? "; teacher: " : "", teacher);
     if (not_smaller(file, a->model))
         buf_addf(&b,
             "smaller: %s convert --dtype q4_k_m %s/student %s/small.gguf\n"
