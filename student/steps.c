@@ -26,6 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REMASK = 10 }; /* steps after which --mask chooses weights again */
+
 /* Has any rank been asked to stop? */
 static int
 any_stopped(struct student *s)
@@ -78,7 +80,7 @@ next_options(const struct student *s)
         .eps = s->settings.eps,
         .decay = s->a->decay,
         .clip = s->a->clip,
-        .mask_decay = s->a->mask_decay,
+        .mask_decay = 2e-4,
         .average = s->outer != NULL ? 1.0 : s->a->ema,
     };
 }
@@ -134,7 +136,7 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
     rank_keep(s);
     note_rounding(s);
     s->st.step++;
-    if (s->st.step % s->a->remask == 0)
+    if (s->st.step % REMASK == 0)
         effective_choose(&s->t, s->pool);
     follow_weights(s);
     s->command->place(s);
