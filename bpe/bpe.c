@@ -17,7 +17,6 @@ static const struct docs_progress progress = { progress_begin, progress_from,
 static struct train_opts training = { .vocab = 4096,
     .min_frequency = 2,
     .eos = "<|endoftext|>" };
-static int no_digits;
 
 static void
 check_bpe_options(void)
@@ -46,7 +45,6 @@ main(int argc, char **argv)
             "merge only pairs that occur n times or more"),
         OPT_STR(0, "weights", &training.weights, "name=x,...",
             "weights of the sources (equal: all sources count the same)"),
-        OPT_FLAG(0, "no-digits", &no_digits, "allow merges of digits"),
         OPT_STR(0, "eos-token", &training.eos, "text",
             "token that ends a text"),
         OPT_END
@@ -59,7 +57,6 @@ main(int argc, char **argv)
 
     check_bpe_options();
     reading.progress = &progress;
-    training.digits = !no_digits;
     if (inputs_list(&in, operand, &input, &e) < 0 ||
         train_run(&in, &reading, &training, &sums, &e) < 0)
         die_err(&e);

@@ -75,14 +75,14 @@ count_begin(struct count *c, const struct inputs *in,
     memset(c, 0, sizeof *c);
     if (weights_parse(&c->w, o->weights, in, e) < 0)
         return -1;
-    c->t = trainer_new(o->digits);
+    c->t = trainer_new();
     c->left = INT64_MAX;
     c->bytes = xcalloc(c->w.n, sizeof *c->bytes);
     if (!c->w.equal)
         return 0;
     c->apart = xcalloc(c->w.n, sizeof(struct trainer *));
     for (size_t i = 0; i < c->w.n; i++)
-        c->apart[i] = trainer_new(o->digits);
+        c->apart[i] = trainer_new();
     return 0;
 }
 

@@ -6,7 +6,6 @@
 
 struct train_opts {
     size_t vocab, min_frequency;
-    int digits;
     const char *eos;     /* text of the only special token, id 0 */
     const char *weights; /* --weights of the sources, see bpe(1), or NULL */
     const char *out;     /* a directory, or a file that ends in .json */

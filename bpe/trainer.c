@@ -40,7 +40,6 @@ struct entry {
 };
 
 struct trainer {
-    enum split split;
     struct buf pool;
     struct word *word;
     size_t nword, word_cap;
@@ -60,11 +59,10 @@ struct trainer {
 };
 
 struct trainer *
-trainer_new(int digits)
+trainer_new(void)
 {
     struct trainer *t = xcalloc(1, sizeof *t);
 
-    t->split = digits ? SPLIT_GPT2_DIGITS : SPLIT_GPT2;
     t->mask = t->pmask = 1023;
     t->slot = xreallocarray(NULL, t->mask + 1, sizeof *t->slot);
     t->pslot = xreallocarray(NULL, t->pmask + 1, sizeof *t->pslot);
@@ -153,7 +151,7 @@ trainer_text(struct trainer *t, const char *text, size_t n, uint64_t weight)
     const unsigned char *p = (const unsigned char *)text, *const end = p + n;
 
     while (p < end) {
-        const size_t k = split_piece(t->split, p, end);
+        const size_t k = split_piece(SPLIT_GPT2_DIGITS, p, end);
 
         word_add(t, p, k, (int64_t)weight);
         p += k;
@@ -422,19 +420,18 @@ byte_level_json(int prefix)
 }
 
 static json_t *
-whole_json(const struct trainer *t, const struct trainer_spec *s, json_t *vocab,
-    json_t *merges)
+whole_json(const struct trainer_spec *s, json_t *vocab, json_t *merges)
 {
-    json_t *added = json_array(), *pre = byte_level_json(0);
+    json_t *added = json_array();
+    json_t *pre = json_pack("{s:s, s:[{s:s, s:b}, o]}", "type", "Sequence",
+        "pretokenizers", "type", "Digits", "individual_digits", 1,
+        byte_level_json(0));
 
     for (size_t i = 0; i < s->nspecial; i++)
         json_array_append_new(added,
             json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (int)i,
                 "content", s->special[i], "single_word", 0, "lstrip", 0,
                 "rstrip", 0, "normalized", 0, "special", 1));
-    if (t->split == SPLIT_GPT2_DIGITS)
-        pre = json_pack("{s:s, s:[{s:s, s:b}, o]}", "type", "Sequence",
-            "pretokenizers", "type", "Digits", "individual_digits", 1, pre);
     return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:o, s:{s:s, s:n, "
                      "s:n, s:n, s:n, s:b, s:b, s:b, s:o, s:o}}",
         "version", "1.0", "truncation", "padding", "added_tokens", added,
@@ -464,5 +461,5 @@ trainer_run(struct trainer *t, const struct trainer_spec *s, struct err *e)
     add_letters(t, vocab, id);
     begin_training(t, id);
     make_merges(t, s, vocab, merges);
-    return whole_json(t, s, vocab, merges);
+    return whole_json(s, vocab, merges);
 }

@@ -18,15 +18,13 @@
 
 struct trainer;
 
-/* digits: 1: split numbers into single digits (as SmolLM2); 0: leave them whole
- * (as GPT-2). */
-struct trainer *trainer_new(int digits);
+/* Numbers are split into single digits (as in SmolLM2). */
+struct trainer *trainer_new(void);
 /* Count each word of text[n] `weight` times.  Memory grows with the number of
  * different words.  The sum of n * weight over all calls must be below 2^63. */
 void trainer_text(struct trainer *t, const char *text, size_t n,
     uint64_t weight);
-/* Add the counts of `from`, times `weight`.  Both trainers have the same
- * `digits`, and neither has run. */
+/* Add the counts of `from`, times `weight`.  Neither trainer has run. */
 void trainer_add(struct trainer *t, const struct trainer *from,
     uint64_t weight);
 

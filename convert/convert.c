@@ -12,7 +12,6 @@
 #include "cli/setup.h"
 #include "cli/shared.h"
 #include "cli/sub.h"
-#include "kern/kern.h"
 #include "model/files/adapter_file.h"
 #include "model/files/compressed.h"
 #include "model/files/export.h"
@@ -202,7 +201,7 @@ write_adapter(struct model *m, const char *out)
 static int
 convert_model(char **path)
 {
-    const char *in = hub_path(path[0]), *out = path[1], *why;
+    const char *in = hub_path(path[0]), *out = path[1];
     const size_t n = strlen(out);
     const int gguf = n > 5 && strcmp(out + n - 5, ".gguf") == 0;
     const struct mixture *x = mixture_at((size_t)type);
@@ -212,8 +211,7 @@ convert_model(char **path)
     int there;
 
     check_options(out, gguf, x->most);
-    if ((why = kern_init()) != NULL)
-        die(EX_SYS, "%s", why);
+    setup_kernels(0);
     if (model_open(&m, in, &e) < 0 || (there = tokenizer_is_there(in, &e)) < 0)
         die_err(&e);
     if (adapter != NULL && model_adapt(&m, adapter, &e) < 0)

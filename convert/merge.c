@@ -10,7 +10,6 @@
 #include "cli/setup.h"
 #include "cli/sh.h"
 #include "cli/shared.h"
-#include "kern/kern.h"
 #include "model/files/export.h"
 #include "model/config/family.h"
 #include "model/files/model.h"
@@ -217,7 +216,7 @@ int
 merge_main(int argc, char **argv)
 {
     struct model *m, merged;
-    const char *out, *why;
+    const char *out;
     int n;
     char **path =
         opt_parse(argc, argv, options, "merge models of one shape into one",
@@ -233,8 +232,7 @@ merge_main(int argc, char **argv)
             "the base first");
     if (io_exists(out))
         die(EX_USAGE, "%s: exists already; name another output", out);
-    if ((why = kern_init()) != NULL)
-        die(EX_SYS, "%s", why);
+    setup_kernels(0);
     m = open_models(path, models);
     merge_models(m, models, &merged);
     write_merged(&merged, out);

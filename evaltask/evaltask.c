@@ -14,14 +14,12 @@ static struct {
     struct opt_list models, tasks;
     const char *adapter, *base, *items, *out, *resume;
     size_t rows, threads;
-    int format, per_source, compare, compute, skip_bad;
+    int format, per_source, compare, compute;
 } a;
 
 static const struct opt options[] = { EVAL_MODEL_OPTIONS(a),
     OPT_LIST(0, "task", &a.tasks, "form=file",
         "score the items of a file by a form; may be repeated"),
-    OPT_FLAG(0, "skip-bad", &a.skip_bad,
-        "leave out items that do not fit their form, with a warning"),
     EVAL_REPORT_OPTIONS(a),
     OPT_STR(0, "items", &a.items, "file",
         "write the log probability of every choice, as TSV"),
@@ -84,7 +82,7 @@ main(int argc, char **argv)
     e.resume = a.resume != NULL ? open_task_resume(&e) : NULL;
     tasks_run(&e,
         &(struct task_args){ a.tasks.v, a.tasks.n, a.items,
-            (enum format)a.format, a.per_source, a.compare, a.skip_bad },
+            (enum format)a.format, a.per_source, a.compare },
         &b);
     out_file(a.out, b.p, b.n);
     out_done();

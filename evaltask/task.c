@@ -1,7 +1,6 @@
 /* Running tasks, from their files to the report; see task.h. */
 #include "task.h"
 #include "base/mem.h"
-#include "base/note.h"
 #include "cli/out.h"
 #include "cli/prog.h"
 
@@ -33,7 +32,7 @@ tasks_run(struct eval *e, const struct task_args *a, struct buf *b)
     size_t items = 0;
 
     for (size_t i = 0; i < a->n; i++) {
-        task_open(&t[i], a->spec[i], a->skip_bad);
+        task_open(&t[i], a->spec[i]);
         t[i].score = xcalloc(t[i].nrequest, e->nj * sizeof(*t[i].score));
         items += t[i].n;
     }
@@ -50,10 +49,6 @@ tasks_run(struct eval *e, const struct task_args *a, struct buf *b)
         buf_release(&all);
     }
     tasks_print(e, t, a, b);
-    for (size_t i = 0; i < a->n; i++)
-        if (t[i].skipped > 0)
-            warn("%s: %zu of %zu items were left out", t[i].path, t[i].skipped,
-                t[i].skipped + t[i].n);
     for (size_t i = 0; i < a->n; i++)
         task_close(&t[i]);
     free(t);

@@ -13,7 +13,7 @@ struct task_args {
     size_t n;
     const char *items; /* path of the table of all items, or NULL */
     enum format format;
-    int per_source, compare, skip_bad;
+    int per_source, compare;
 };
 void tasks_print(const struct eval *e, const struct task *t,
     const struct task_args *a, struct buf *b);

@@ -2,7 +2,6 @@
 #include "task_read.h"
 #include "task_fill.h"
 #include "base/mem.h"
-#include "base/note.h"
 #include "cli/die.h"
 #include "docs/lines.h"
 
@@ -177,10 +176,9 @@ take_item(struct task *t, const json_t *j, size_t line, struct err *e)
     return r;
 }
 
-/* Add the item of a line, or skip it if it is bad.  -1 and *e: it is bad, and
- * skip_bad is 0. */
+/* Add the item of a line.  -1 and *e: it is bad. */
 static int
-read_item(struct task *t, const char *text, size_t n, size_t line, int skip_bad,
+read_item(struct task *t, const char *text, size_t n, size_t line,
     struct err *e)
 {
     json_t *j = NULL;
@@ -194,23 +192,11 @@ read_item(struct task *t, const char *text, size_t n, size_t line, int skip_bad,
     else if ((j = js_parse(text, n, e)) != NULL)
         r = take_item(t, j, line, e);
     json_decref(j);
-    if (r == 0)
-        return 0;
-    err_prefix(e, "%s: line %zu", t->path, line);
-    if (!skip_bad) {
-        const size_t len = strlen(e->msg);
-
-        snprintf(e->msg + len, sizeof(e->msg) - len,
-            "; --skip-bad leaves such items out");
-        return -1;
-    }
-    warn("%s: the item is left out", e->msg);
-    t->skipped++;
-    return 0;
+    return r == 0 ? 0 : err_prefix(e, "%s: line %zu", t->path, line);
 }
 
 static int
-read_items(struct task *t, int skip_bad, struct err *e)
+read_items(struct task *t, struct err *e)
 {
     struct line_reader *l = lines_open(t->path, e);
     char *line;
@@ -218,7 +204,7 @@ read_items(struct task *t, int skip_bad, struct err *e)
     int k = l != NULL ? 1 : -1;
 
     while (k > 0 && (k = lines_next(l, &line, &n, e)) > 0)
-        if (read_item(t, line, n, lines_number(l), skip_bad, e) < 0)
+        if (read_item(t, line, n, lines_number(l), e) < 0)
             k = -1;
     lines_close(l);
     if (k == 0 && t->n == 0)
@@ -227,7 +213,7 @@ read_items(struct task *t, int skip_bad, struct err *e)
 }
 
 void
-task_open(struct task *t, const char *spec, int skip_bad)
+task_open(struct task *t, const char *spec)
 {
     const char *eq = strchr(spec, '=');
     char *form;
@@ -240,7 +226,7 @@ task_open(struct task *t, const char *spec, int skip_bad)
             spec);
     form = xasprintf("%.*s", (int)(eq - spec), spec);
     t->path = xstrdup(eq + 1);
-    if (form_read(&t->form, form, &e) < 0 || read_items(t, skip_bad, &e) < 0)
+    if (form_read(&t->form, form, &e) < 0 || read_items(t, &e) < 0)
         die_err(&e);
     t->name = xstrdup(t->form.name);
     free(form);

@@ -31,13 +31,12 @@ struct task {
     struct strings group; /* groups that the form's `by` makes, in the order
                            * of the file */
     size_t nrequest;
-    size_t skipped;              /* number of bad items left out */
     size_t *at;                  /* [n] index of an item's first request */
     struct request_score *score; /* [nj][nrequest], for nj models */
 };
 /* Read the form and the items of spec, FORM=FILE.  Dies if the form or an item
- * is bad; with skip_bad leaves a bad item out with a warning. */
-void task_open(struct task *t, const char *spec, int skip_bad);
+ * is bad. */
+void task_open(struct task *t, const char *spec);
 void task_close(struct task *t);
 
 #endif

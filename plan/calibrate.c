@@ -43,10 +43,7 @@ static int
 measure_type(struct type_speed *s, const char *compute, struct pool *pool,
     int quick)
 {
-    const char *why = kern_init();
-
-    if (why != NULL)
-        die(EX_SYS, "%s", why);
+    setup_kernels(0);
     kern_compute(compute);
     if (kern_slow())
         return 0;

@@ -51,8 +51,7 @@ standard_error(const struct search *s, const struct row_score *row, size_t rows,
 
     for (size_t r = 0; r < rows; r++) {
         const double w = row_weight(s, r);
-        const double v =
-            s->j->c->weight[r] * (row[r].kl + s->loss_weight * row[r].nll);
+        const double v = s->j->c->weight[r] * (row[r].kl + row[r].nll);
 
         if (!(w > 0.0))
             continue;
@@ -79,7 +78,7 @@ score_rows(const struct search *s, const struct row_score *row, size_t rows)
     if (!isfinite(out.nll) || !isfinite(out.kl))
         die(EX_NUM, "%s: its loss on the calibration data is not finite",
             s->j->m->path);
-    out.sum = s->loss_weight * out.nll + out.kl;
+    out.sum = out.nll + out.kl;
     out.se = standard_error(s, row, rows, out.sum);
     return out;
 }

@@ -16,23 +16,21 @@ struct search {
     struct judge *j;
     struct costs k;
     struct goal g;
-    struct search_log *log;  /* every trial */
-    struct order *order;     /* [L] order in which each block keeps its groups
+    struct search_log *log; /* every trial */
+    struct order *order;    /* [L] order in which each block keeps its groups
                               * and its channels */
-    int fixed_order;         /* a profile gave the order, which is not measured
+    int fixed_order;        /* a profile gave the order, which is not measured
                               * again */
-    const char *method;      /* name of the method in the log */
-    double loss_weight;      /* weight of the loss in the objective */
-    size_t candidates;       /* configurations tried in a round; 0: all (tabu:
+    const char *method;     /* name of the method in the log */
+    size_t candidates;      /* configurations tried in a round; 0: all (tabu:
                               * 16) */
-    int halve;               /* score on a quarter and on half of the rows
+    int halve;              /* score on a quarter and on half of the rows
                               * first */
-    double evals;            /* tabu's budget, as `spent` is counted; 0: twice
+    double evals;           /* tabu's budget, as `spent` is counted; 0: twice
                               * `spent` at its start, at least 32 */
-    double spent;            /* evaluations so far; one on a part of the rows
+    double spent;           /* evaluations so far; one on a part of the rows
                               * counts as that part */
-    uint64_t seed;           /* seed of tabu's draws */
-    size_t tenure, patience; /* tabu's --tenure and --restart, in moves */
+    uint64_t seed;          /* seed of tabu's draws */
     size_t best; /* index in log of the best trial that meets the goal;
                   * SIZE_MAX: none */
 };

@@ -16,7 +16,7 @@
 struct score {  /* means over predictions */
     double nll; /* loss, nats per token */
     double kl;  /* KL(uncut model || cut model), nats per token */
-    double sum; /* objective, less is better: KL + loss weight * nll */
+    double sum; /* objective, less is better: KL + nll */
     double se;  /* standard error of the objective over rows */
 };
 /* A configuration that was evaluated. */

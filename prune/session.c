@@ -95,6 +95,7 @@ search_hash(const struct session *x)
 {
     const struct calib *c = &x->c;
     const size_t rows = c->R * c->T;
+    const double loss_weight = 1.0; /* in the objective, beside KL */
     XXH3_state_t h;
     char model[33];
 
@@ -105,7 +106,7 @@ search_hash(const struct session *x)
     XXH3_64bits_update(&h, c->first, rows * sizeof(*c->first));
     XXH3_64bits_update(&h, c->at, c->n * sizeof(*c->at));
     XXH3_64bits_update(&h, c->weight, c->R * sizeof(*c->weight));
-    XXH3_64bits_update(&h, &x->o->loss_weight, sizeof(double));
+    XXH3_64bits_update(&h, &loss_weight, sizeof loss_weight);
     XXH3_64bits_update(&h, &x->o->compute, sizeof(int));
     return XXH3_64bits_digest(&h);
 }
@@ -185,13 +186,10 @@ set_search(struct session *x)
     s->j = &x->j;
     s->log = &x->log;
     s->order = orders_new(&x->m);
-    s->loss_weight = o->loss_weight;
     s->candidates = o->candidates;
     s->halve = o->halve;
     s->evals = o->evals;
     s->seed = o->seed;
-    s->tenure = o->tenure;
-    s->patience = o->patience;
     s->best = SIZE_MAX;
     s->k = (struct costs){ &x->m, x->c.T, o->width, NULL };
     if (isfinite(s->g.most.latency))

@@ -24,15 +24,14 @@ struct session_options {
     unsigned units; /* bits of enum unit */
     int ranked, gradient, method, compute, halve;
     const char *log, *profile, *from; /* paths; NULL: none */
-    double loss_weight, evals;
-    size_t candidates, tenure, patience, seed, threads;
+    double evals;
+    size_t candidates, seed, threads;
     size_t width; /* bytes of a weight in the file type */
 };
 #define SESSION_DEFAULT                                                      \
     {                                                                        \
         .goal = GOAL_NONE, .units = UNIT_BLOCKS | UNIT_CHANNELS, .rows = 16, \
-        .loss_weight = 1.0, .candidates = 8, .tenure = 6, .patience = 12,    \
-        .seed = 1, .width = 4, .method = METHOD_INFLUENCE                    \
+        .candidates = 8, .seed = 1, .width = 4, .method = METHOD_INFLUENCE   \
     }
 
 /* Options of `prune` and `prune search`; o: struct session_options. */

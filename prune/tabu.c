@@ -18,6 +18,9 @@
 #include <string.h>
 
 enum { TRIES = 64, IDLE = 20 };
+/* moves for which a piece that was changed is tabu; moves without improvement
+ * before the search restarts at the best */
+enum { TENURE = 6, PATIENCE = 12 };
 
 struct tabu {
     struct search *s;
@@ -199,7 +202,7 @@ static void
 hold_pieces(struct tabu *t, const struct move *m)
 {
     for (size_t i = 0; i < m->n; i++)
-        *free_from(t, m->p[i]) = t->move + t->s->tenure + 1;
+        *free_from(t, m->p[i]) = t->move + TENURE + 1;
 }
 
 /* Continue from the best configuration so far, after two random changes. */
@@ -300,7 +303,7 @@ search_tabu(struct search *s)
         idle = make_move(&t, s->candidates > 0 ? s->candidates : 16) > 0
             ? 0
             : idle + 1;
-        if (idle > 0 || t.since >= s->patience) {
+        if (idle > 0 || t.since >= PATIENCE) {
             restart_at_best(&t);
             set_judge(&t);
         }

@@ -22,7 +22,7 @@
 static struct {
     const char *model, *out, *tokenizer, *keep, *held_out, *report;
     size_t size, threads;
-    int type, drop, gguf; /* gguf: the output is a GGUF file */
+    int type, gguf; /* gguf: the output is a GGUF file */
 } a;
 
 static const struct opt options[] = { OPT_MODEL(&a.model, "the model to cut"),
@@ -33,8 +33,6 @@ static const struct opt options[] = { OPT_MODEL(&a.model, "the model to cut"),
     OPT_STR(0, "keep-ids", &a.keep, "file",
         "keep the ids listed in this file, instead of those that a corpus "
         "uses"),
-    OPT_FLAG(0, "drop-reserved", &a.drop,
-        "drop reserved special tokens that the corpus does not use"),
     OPT_GROUP("report"),
     OPT_STR(0, "held-out", &a.held_out, "input",
         "documents to measure on, which nothing is trained on"),
@@ -101,7 +99,7 @@ choose_ids(struct vocab *v)
 {
     struct err e;
 
-    if (vocab_choose(v, a.size, !a.drop, a.keep == NULL, &e) < 0)
+    if (vocab_choose(v, a.size, a.keep == NULL, &e) < 0)
         die_err(&e);
     if (v->left > 0)
         warn("%zu ids that are used have no room in --size %zu: they are "

@@ -174,26 +174,8 @@ vocab_must(struct vocab *v, int64_t id, enum why why)
         vocab_add(v, (uint32_t)id, why, SIZE_MAX);
 }
 
-/* Is s the text of a special token that only reserves an id, such as <unused7>
- * or <|reserved_special_token_7|>? */
-static int
-is_reserved(const char *s, size_t n)
-{
-    static const char *const begin[] = { "<unused", "<|reserved_special_token_",
-        "[unused", "<reserved" };
-
-    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {
-        const size_t k = strlen(begin[i]);
-
-        if (n > k && memcmp(s, begin[i], k) == 0 &&
-            isdigit((unsigned char)s[k]))
-            return 1;
-    }
-    return 0;
-}
-
 static void
-keep_always(struct vocab *v, int reserved)
+keep_always(struct vocab *v)
 {
     const char *s;
     size_t n;
@@ -202,16 +184,13 @@ keep_always(struct vocab *v, int reserved)
     vocab_must(v, tok_bos(v->t), WHY_NAMED);
     vocab_must(v, tok_eos(v->t), WHY_NAMED);
     vocab_must(v, tok_unknown(v->t), WHY_NAMED);
-    for (size_t id = 0; id < v->n; id++) {
-        const uint32_t i = (uint32_t)id;
-
-        /* Gemma has tokens for runs of spaces, tabs and newlines.  Without them
-         * such text would become bytes that the model has never seen.  An added
-         * token also keeps shorter added tokens from matching inside it. */
-        if (tok_is_added(v->t, i) && tok_text(v->t, i, &s, &n) &&
-            (reserved || !tok_is_special(v->t, i) || !is_reserved(s, n)))
+    /* Gemma has tokens for runs of spaces, tabs and newlines.  Without them
+     * such text would become bytes that the model has never seen.  An added
+     * token also keeps shorter added tokens from matching inside it. */
+    for (size_t id = 0; id < v->n; id++)
+        if (tok_is_added(v->t, (uint32_t)id) &&
+            tok_text(v->t, (uint32_t)id, &s, &n))
             vocab_must(v, (int64_t)id, WHY_ADDED);
-    }
     for (unsigned b = 0; b < 256; b++)
         vocab_must(v, tok_byte(v->t, b), WHY_BYTE);
 }
@@ -323,12 +302,11 @@ keep_used(struct vocab *v, size_t size)
 }
 
 int
-vocab_choose(struct vocab *v, size_t size, int reserved, int scripts,
-    struct err *e)
+vocab_choose(struct vocab *v, size_t size, int scripts, struct err *e)
 {
     const size_t most = size > 0 ? size : SIZE_MAX;
 
-    keep_always(v, reserved);
+    keep_always(v);
     if (scripts)
         keep_scripts(v);
     if (v->kept > most)

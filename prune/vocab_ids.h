@@ -65,11 +65,9 @@ void vocab_must(struct vocab *v, int64_t id, enum why why);
 /* Keep more ids, until v keeps `size` of them: first the required ones (BOS,
  * EOS, unknown, added tokens, bytes), then used ones, then the lowest unused
  * ones.  With size 0 all required and used ids are kept, and no unused ones.
- *   reserved  1: special tokens that only reserve an id are required too
- *   scripts   1: one-character tokens of used scripts are required too
+ * scripts: 1: one-character tokens of used scripts are required too.
  * -1 and *e (EX_USAGE): more than `size` ids are required. */
-int vocab_choose(struct vocab *v, size_t size, int reserved, int scripts,
-    struct err *e);
+int vocab_choose(struct vocab *v, size_t size, int scripts, struct err *e);
 
 /* Set v->to and v->from; new ids have the order of the old ones. */
 void vocab_number(struct vocab *v);

@@ -6,7 +6,6 @@
 #include "cli/die.h"
 #include "cli/prog.h"
 #include "cli/progress.h"
-#include "msg/addr.h"
 #include "msg/wire.h"
 
 #include <inttypes.h>
@@ -276,7 +275,7 @@ send_batches(struct sending *s, struct msg_out *w, struct err *e)
 }
 
 void
-send_stream(struct sending *s, const char *out, const struct opt_list *tee)
+send_stream(struct sending *s, const char *out)
 {
     const struct msg *teacher = find_teacher(s);
     struct msg_out *w;
@@ -284,16 +283,8 @@ send_stream(struct sending *s, const char *out, const struct opt_list *tee)
     int r;
 
     prog_catch_stop();
-    for (size_t i = 0; i < tee->n; i++)
-        for (size_t k = 0; k <= i; k++)
-            if (addr_same(tee->v[i], k < i ? tee->v[k] : out))
-                die(EX_USAGE, "%s: is given twice as output: leave one out",
-                    tee->v[i]);
     if (!(w = msg_out_open(out, &e)))
         die_err(&e);
-    for (size_t i = 0; i < tee->n; i++)
-        if (msg_out_tee(w, tee->v[i], &e) < 0)
-            die_err(&e);
     s->head = teacher ? 2 : 1;
     progress_begin("streamed", 0.0, "batches");
     if (s->from->is)

@@ -4,7 +4,6 @@
 
 #include "choose.h"
 #include "feed.h"
-#include "cli/opt.h"
 
 struct sending {
     const struct dirs *d;
@@ -27,9 +26,8 @@ struct sending {
                                 * sent */
 };
 
-/* Write the stream to the address `out` and to the addresses in `tee`.  On an
- * error, send an `abort` message and die. */
-void send_stream(struct sending *s, const char *out,
-    const struct opt_list *tee);
+/* Write the stream to the address `out`.  On an error, send an `abort` message
+ * and die. */
+void send_stream(struct sending *s, const char *out);
 
 #endif

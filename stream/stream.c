@@ -39,14 +39,12 @@ static struct given g = { .B = OPT_NONE,
     .pack = -1,
     .mem = MEM_DEFAULT };
 static const char *out, *run, *cpus, *node;
-static struct opt_list tee;
 static int partial, dry;
 static size_t threads;
 
 static const struct opt options[] = {
     OPT_STR('o', "output", &out, "stream",
         "address to write the stream to (default: standard output)"),
-    OPT_LIST(0, "tee", &tee, "stream", "address to write the same stream to"),
     OPT_SIZE('B', "batch-size", &g.B, 1, 1 << 20, "rows",
         "rows of a batch (default: 8)"),
     OPT_SIZE('T', "length", &g.T, 1, 1 << 24, "tokens",
@@ -95,8 +93,8 @@ static const struct opt options[] = {
 static int
 is_said(void)
 {
-    static const char *const others[] = { "output", "tee", "partial", "dry-run",
-        "mem", "threads", "cpus", "numa", "resume", NULL };
+    static const char *const others[] = { "output", "partial", "dry-run", "mem",
+        "threads", "cpus", "numa", "resume", NULL };
     struct buf said = { 0 };
     int any;
 
@@ -140,7 +138,7 @@ main(int argc, char **argv)
     if (!s.feed || (dry && s.feed->plan(s.feed, &e) < 0))
         die_err(&e);
     if (!dry)
-        send_stream(&s, out, &tee);
+        send_stream(&s, out);
     out_done();
     s.feed->free(s.feed);
     dirs_release(&d);

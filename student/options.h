@@ -22,8 +22,8 @@ struct args {
         *mask;
     struct opt_list rates;
     struct setup setup;
-    size_t seed, steps, micro, warmup, save, keep, remask;
-    double lr, decay, clip, spikes, ema, max_time, rank_timeout, mask_decay;
+    size_t seed, steps, micro, warmup, save, keep;
+    double lr, decay, clip, ema, max_time, rank_timeout;
     int recompute, act, grad, moments, deterministic, wire, qat;
     size_t level, stages;
     const char *comm_log, *timeline;
@@ -40,12 +40,12 @@ struct args {
     int published;
 };
 
-#define ARGS_DEFAULT                                                       \
-    .schedule = "cosine", .adam = "0.9,0.95,1e-8", .accum = 1, .keep = 2,  \
-    .save = 200, .lr = NAN, .clip = 1.0, .warmup = OPT_NONE,               \
-    .rank_timeout = 30.0, .remask = 10, .mask_decay = 2e-4, .ce = "auto",  \
-    .kl = "auto", .sh = "auto", .direction = "forward", .eval_every = 200, \
-    .tau = NAN, .lora_alpha = NAN, .lora_targets = "all-linear"
+#define ARGS_DEFAULT                                                          \
+    .schedule = "cosine", .adam = "0.9,0.95,1e-8", .accum = 1, .keep = 2,     \
+    .save = 200, .lr = NAN, .clip = 1.0, .warmup = OPT_NONE,                  \
+    .rank_timeout = 30.0, .ce = "auto", .kl = "auto", .sh = "auto",           \
+    .direction = "forward", .eval_every = 200, .tau = NAN, .lora_alpha = NAN, \
+    .lora_targets = "all-linear"
 
 /* The words of --act, --grad and --moments; the words of --wire. */
 extern const char *const options_dtypes[], *const options_wires[];
@@ -80,9 +80,6 @@ extern const char *const options_dtypes[], *const options_wires[];
         "weight decay of matrices"),                                           \
     OPT_REAL(0, "clip-grad", &(a).clip, 0, 1e9, "norm",                        \
         "clip the gradient to this norm (0: never)"),                          \
-    OPT_REAL(0, "skip-spikes", &(a).spikes, 0, 1e9, "x",                       \
-        "leave out steps whose gradient norm is above x times the mean (0: "   \
-        "none)"),                                                              \
     OPT_REAL(0, "ema", &(a).ema, 0, 0.9999999, "x",                            \
         "finish with a moving average of the weights, of which each step "     \
         "keeps this share, such as 0.999 (0: with the last weights)")
@@ -93,11 +90,7 @@ extern const char *const options_dtypes[], *const options_wires[];
         "train with matrices rounded to this type, and save them so"),         \
     OPT_STR(0, "mask", &(a).mask, "n:m",                                       \
         "train with sparse matrices: of every m neighbours in a row keep the " \
-        "n largest"),                                                          \
-    OPT_SIZE(0, "remask", &(a).remask, 1, 1e12, "steps",                       \
-        "steps after which the masked weights are chosen again"),              \
-    OPT_REAL(0, "mask-decay", &(a).mask_decay, 0, 10, "x",                     \
-        "weight decay of the masked weights (SR-STE)")
+        "n largest")
 
 #define OPTIONS_LORA(a)                                                        \
     OPT_GROUP("adapter: trained instead of the weights, which stay as they "   \

@@ -7,7 +7,6 @@
 #ifndef STUDENT_ROUND_H
 #define STUDENT_ROUND_H
 
-#include "spikes.h"
 #include "base/err.h"
 #include "train/step.h"
 
@@ -20,9 +19,7 @@ struct student;
  * effect. */
 struct round_step {
     struct loss_sum sum;
-    struct spike spike;
-    double lr;
-    int skipped; /* --skip-spikes left it out */
+    double lr, norm; /* norm: of the gradient, before clipping */
 };
 struct round {
     struct round_step *step; /* [room], of which n are made */

@@ -4,7 +4,6 @@
 #include "card.h"
 #include "rank.h"
 #include "rounding.h"
-#include "spikes.h"
 #include "student.h"
 #include "record.h"
 #include "base/mem.h"
@@ -26,6 +25,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { REMASK = 10 }; /* steps after which --mask chooses weights again */
 
 /* Has any rank been asked to stop? */
 static int
@@ -79,8 +80,7 @@ next_options(const struct student *s)
         .eps = s->settings.eps,
         .decay = s->a->decay,
         .clip = s->a->clip,
-        .limit = spikes_limit(s),
-        .mask_decay = s->a->mask_decay,
+        .mask_decay = 2e-4,
         .average = s->outer != NULL ? 1.0 : s->a->ema,
     };
 }
@@ -105,10 +105,8 @@ log_step(struct student *s, const struct round_step *k, double loss,
     }
     s->st.tokens += k->sum.tok;
     s->last = loss;
-    if (k->skipped && spikes_record(s, &k->spike, "", e) < 0)
-        return -1;
     return metrics_line(&s->saver, &s->st, k->sum.n, loss, values, k->lr,
-        k->spike.norm, metrics_time(&s->saver), e);
+        k->norm, metrics_time(&s->saver), e);
 }
 
 /* Divide gradient sums by `count`, clip them, and update parameters.  values:
@@ -129,13 +127,7 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
             s->st.step + 1);
     if (save_written(&s->saver, e) < 0 || rank_unchanged(s, e) < 0)
         return -1;
-    made.spike = (struct spike){ .step = s->st.step + 1,
-        .first = s->at.seq + 1,
-        .loss = loss,
-        .mean = spikes_mean(s) };
-    made.skipped =
-        adamw_step(s->opt, &s->t, s->pool, &o, count, &made.spike.norm, e);
-    if (made.skipped < 0)
+    if (adamw_step(s->opt, &s->t, s->pool, &o, count, &made.norm, e) < 0)
         return err_set(e, EX_NUM,
             "step %" PRIu64 ": the gradient norm is not finite; the weights "
             "are those of the step before",
@@ -144,15 +136,12 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
     rank_keep(s);
     note_rounding(s);
     s->st.step++;
-    if (s->st.step % s->a->remask == 0)
+    if (s->st.step % REMASK == 0)
         effective_choose(&s->t, s->pool);
     follow_weights(s);
     s->command->place(s);
-    made.spike.last = s->at.seq;
     snprintf(text, sizeof(text), "loss %.4f", loss);
     progress_at((double)s->st.step, text);
-    if (!made.skipped)
-        spikes_count(s, made.spike.norm);
     return log_step(s, &made, loss, values, e);
 }
 

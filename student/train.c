@@ -24,7 +24,6 @@
 static const char *const loss_names[] = { "nll", "dft", NULL };
 static struct args a = { ARGS_DEFAULT, .outer = "1,0" };
 static int loss;
-static double z_loss;
 static double balance;
 
 static const struct opt options[] = { OPTIONS_MODEL(a),
@@ -38,8 +37,6 @@ static const struct opt options[] = { OPTIONS_MODEL(a),
         "(Jensen-Shannon)"),
     OPT_STR(0, "squarehead", &a.sh, "weight",
         "weight of the SquareHead loss on hidden states"),
-    OPT_REAL(0, "z-loss", &z_loss, 0, 1e3, "weight",
-        "weight of the squared log-sum-exp of the logits, such as 1e-4"),
     OPT_REAL(0, "balance", &balance, 0, 1000, "weight",
         "weight of the load-balancing loss of a mixture of experts"),
     OPT_REAL(0, "temperature", &a.tau, 0.01, 1000, "T",
@@ -224,7 +221,6 @@ choose_losses(struct student *s)
     s->loss.beta = s->settings.beta;
     choose_balance(s);
     s->loss.dft = loss == 1;
-    s->loss.w_z = z_loss;
     if (!s->feed.ahead) {
         choose_unseen(s);
         return;

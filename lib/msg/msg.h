@@ -102,21 +102,16 @@ struct msg_out;
  * with shm: sending waits while the ring is full, and msg_end until a reader
  * has come.  From this call on SIGPIPE is ignored. */
 struct msg_out *msg_out_open(const char *addr, struct err *e);
-/* Send all messages to one more destination; call before the first message.
- * There may be MSG_OUTS destinations in all.  The slowest reader sets the pace.
- * A reader that leaves gets no more, and the run ends when all have left. */
-#define MSG_OUTS 16
-int msg_out_tee(struct msg_out *w, const char *addr, struct err *e);
 /* msg_begin begins a message and sets its kind, seq and chain; add metadata and
  * tensors to the st_out that it returns.  msg_send sends the message and
- * returns 0; -1 and *e; 1: all readers have left: end quietly with status 0. */
+ * returns 0; -1 and *e; 1: the reader has left: end quietly with status 0. */
 struct st_out *msg_begin(struct msg_out *w, enum msg_kind k);
 int msg_send(struct msg_out *w, struct err *e);
 /*
  * Send a message whose last tensors, added with data NULL, are computed one
  * after another, so that they are never all in memory.  msg_send_begin sends
  * everything before them.  Then for each of them in turn: write its bytes to
- * the place that msg_room returns (the only reader's shared memory, if the
+ * the place that msg_room returns (the reader's shared memory, if the
  * tensor's place in it is a multiple of `align`, else a buffer of w), and call
  * msg_send_next; the last call ends the message.  Both functions return as
  * msg_send.  No other message may be sent in between.

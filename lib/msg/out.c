@@ -4,7 +4,6 @@
 #include "msg/wire.h"
 #include "msg/backend.h"
 #include "base/mem.h"
-#include "base/note.h"
 #include "base/profile.h"
 
 #include <assert.h>
@@ -15,9 +14,7 @@
 #include <string.h>
 
 struct msg_out {
-    struct msg_sink *sink[MSG_OUTS];
-    int gone[MSG_OUTS]; /* the sink's reader has left */
-    size_t nsink, left; /* left: number of sinks whose reader has left */
+    struct msg_sink *sink;
     struct st_out out;
     enum msg_kind kind;    /* kind of the message being built */
     uint64_t seq;          /* number of the message being built */
@@ -37,19 +34,6 @@ struct msg_out {
     size_t room_cap;
 };
 
-int
-msg_out_tee(struct msg_out *w, const char *addr, struct err *e)
-{
-    assert(w->seq == 0);
-    if (w->nsink == MSG_OUTS)
-        return err_set(e, EX_USAGE, "%s: a stream goes to at most %d places",
-            addr, MSG_OUTS);
-    if (!(w->sink[w->nsink] = msg_sink_open(addr, e)))
-        return -1;
-    w->nsink++;
-    return 0;
-}
-
 struct msg_out *
 msg_out_open(const char *addr, struct err *e)
 {
@@ -60,7 +44,7 @@ msg_out_open(const char *addr, struct err *e)
     w->x = XXH3_createState();
     if (!w->x)
         mem_exhausted("state of a hash");
-    if (msg_out_tee(w, addr, e) == 0)
+    if ((w->sink = msg_sink_open(addr, e)))
         return w;
     msg_out_close(w);
     return NULL;
@@ -71,8 +55,8 @@ msg_out_close(struct msg_out *w)
 {
     if (!w)
         return;
-    for (size_t i = 0; i < w->nsink; i++)
-        msg_sink_close(w->sink[i]);
+    if (w->sink)
+        msg_sink_close(w->sink);
     st_out_release(&w->out);
     XXH3_freeState(w->x);
     free(w->room);
@@ -180,33 +164,14 @@ msg_copy(struct msg_out *w, const struct msg *m)
     return o;
 }
 
-/* Handle r, the result of sending to sink i.  Returns 0; 1: all readers have
- * left; -1.  If others remain, a note says that a reader has left. */
-static int
-sink_said(struct msg_out *w, size_t i, int r)
-{
-    if (r <= 0)
-        return r;
-    if (!w->gone[i]) {
-        w->gone[i] = 1;
-        w->left++;
-        if (w->left < w->nsink)
-            note("%s: its reader has left; going on for the others",
-                w->sink[i]->name);
-    }
-    return w->left == w->nsink;
-}
-
 /* Finish the header, hash the message and write it. */
 static int
 send_now(struct msg_out *w, struct err *e)
 {
     struct st_out *o = &w->out;
     struct iovec *v;
-    int r = 0;
+    int r;
 
-    if (w->left == w->nsink)
-        return 1;
     v = xreallocarray(NULL, o->npiece + 1, sizeof *v);
     v[0] = (struct iovec){ o->head.p, o->head.n };
     chain_begin(w->x, w->seq == 0 ? NULL : &w->h);
@@ -218,8 +183,7 @@ send_now(struct msg_out *w, struct err *e)
             XXH3_128bits_update(w->x, o->piece[i].p, o->piece[i].n);
     }
     chain_end(w->x, &w->h);
-    for (size_t i = 0; r >= 0 && i < w->nsink; i++)
-        r = sink_said(w, i, msg_sink_send(w->sink[i], v, o->npiece + 1, e));
+    r = msg_sink_send(w->sink, v, o->npiece + 1, e);
     free(v);
     w->seq++;
     return r;
@@ -238,7 +202,7 @@ finish_head(struct msg_out *w, struct err *e)
     if (w->out.head.n - 8 > MSG_HEADER_MAX)
         return err_set(e, EX_USAGE,
             "%s: the header of a %s message takes %zu bytes; %zu are allowed",
-            w->sink[0]->name, msg_kind_name(w->kind), w->out.head.n - 8,
+            w->sink->name, msg_kind_name(w->kind), w->out.head.n - 8,
             MSG_HEADER_MAX);
     return 0;
 }
@@ -249,18 +213,17 @@ msg_send(struct msg_out *w, struct err *e)
     return finish_head(w, e) < 0 ? -1 : send_now(w, e);
 }
 
-/* Write the next n bytes of a message to every reader, and hash them. */
+/* Write the next n bytes of a message, and hash them. */
 static int
-put_all(struct msg_out *w, const void *p, size_t n, struct err *e)
+put_bytes(struct msg_out *w, const void *p, size_t n, struct err *e)
 {
     const struct iovec v = { (void *)(uintptr_t)p, n };
     const double t = profile_begin();
-    int r = 0;
+    int r;
 
     if (n > 0)
         XXH3_128bits_update(w->x, p, n);
-    for (size_t i = 0; r >= 0 && i < w->nsink; i++)
-        r = sink_said(w, i, msg_sink_put(w->sink[i], &v, 1, e));
+    r = msg_sink_put(w->sink, &v, 1, e);
     profile_end("output hashed and written", t, 0.0, (double)n);
     return r;
 }
@@ -273,18 +236,13 @@ msg_send_begin(struct msg_out *w, struct err *e)
 
     if (finish_head(w, e) < 0)
         return -1;
-    if (w->left == w->nsink)
-        return 1;
     chain_begin(w->x, w->seq == 0 ? NULL : &w->h);
-    r = 0;
-    for (size_t i = 0; r >= 0 && i < w->nsink; i++)
-        r = sink_said(w, i,
-            msg_sink_begin(w->sink[i], o->head.n + o->data_len, o->head.n, e));
+    r = msg_sink_begin(w->sink, o->head.n + o->data_len, o->head.n, e);
     if (r == 0)
-        r = put_all(w, o->head.p, o->head.n, e);
+        r = put_bytes(w, o->head.p, o->head.n, e);
     for (w->piece = 0; r == 0 && w->piece < o->npiece && o->piece[w->piece].p;
          w->piece++)
-        r = put_all(w, o->piece[w->piece].p, o->piece[w->piece].n, e);
+        r = put_bytes(w, o->piece[w->piece].p, o->piece[w->piece].n, e);
     w->owed = 0;
     for (size_t i = w->piece; i < o->npiece; i++)
         w->owed += o->piece[i].n;
@@ -295,7 +253,7 @@ void *
 msg_room(struct msg_out *w, size_t align)
 {
     const size_t n = w->out.piece[w->piece].n;
-    void *place = w->nsink == 1 ? w->sink[0]->place : NULL;
+    void *place = w->sink->place;
 
     assert(w->piece < w->out.npiece);
     if (place && (uintptr_t)place % align == 0)
@@ -310,21 +268,15 @@ msg_room(struct msg_out *w, size_t align)
 size_t
 msg_out_memory(const struct msg_out *w, size_t part)
 {
-    const int in_place = w->nsink == 1 && msg_sink_memory(w->sink[0], 0) > 0;
-    size_t n = in_place ? 0 : part;
-
-    for (size_t i = 0; i < w->nsink; i++)
-        n += msg_sink_memory(w->sink[i], w->out.head.n + w->out.data_len);
-    return n;
+    return (msg_sink_memory(w->sink, 0) > 0 ? 0 : part) +
+        msg_sink_memory(w->sink, w->out.head.n + w->out.data_len);
 }
 
 static int
 finish_parts(struct msg_out *w, struct err *e)
 {
-    int r = 0;
+    const int r = msg_sink_done(w->sink, e);
 
-    for (size_t i = 0; r >= 0 && i < w->nsink; i++)
-        r = sink_said(w, i, msg_sink_done(w->sink[i], e));
     chain_end(w->x, &w->h);
     w->seq++;
     return r;
@@ -333,7 +285,7 @@ finish_parts(struct msg_out *w, struct err *e)
 int
 msg_send_next(struct msg_out *w, struct err *e)
 {
-    const int r = put_all(w, w->next, w->out.piece[w->piece].n, e);
+    const int r = put_bytes(w, w->next, w->out.piece[w->piece].n, e);
 
     return r != 0 || ++w->piece < w->out.npiece ? r : finish_parts(w, e);
 }
@@ -341,7 +293,7 @@ msg_send_next(struct msg_out *w, struct err *e)
 int
 msg_send_part(struct msg_out *w, const void *p, size_t n, struct err *e)
 {
-    const int r = put_all(w, p, n, e);
+    const int r = put_bytes(w, p, n, e);
 
     assert(n <= w->owed);
     w->owed -= n;
@@ -356,9 +308,7 @@ msg_end(struct msg_out *w, struct err *e)
     start_message(w, MSG_END, "end");
     msg_end_fill(&w->out, w->seq, &w->h, w->tokens);
     r = send_now(w, e);
-    for (size_t i = 0; r == 0 && i < w->nsink; i++)
-        r = sink_said(w, i, msg_sink_end(w->sink[i], e));
-    return r;
+    return r != 0 ? r : msg_sink_end(w->sink, e);
 }
 
 int

@@ -27,8 +27,6 @@ struct head_loss {
     struct row_lse *lse;    /* [R] */
     double *lse1;           /* [R] lse.s1 in double */
     double *ce;             /* [R] weights of the cross entropy */
-    double *all;            /* [R] factor of the probabilities in the gradient
-                             * of cross entropy and squared log-sum-exp */
     double *kl;             /* [R] the divergence; [nslice][R] parts of it if
                              * it is a forward KL without `top` */
     struct mix_part *js;    /* [nslice][R] */
@@ -110,7 +108,6 @@ head_loss_new(struct arena *a, struct pool *pool, size_t V, size_t d,
     h->lse = arena_alloc(a, h->s.R, sizeof(*h->lse));
     h->lse1 = arena_alloc(a, h->s.R, sizeof(*h->lse1));
     h->ce = arena_alloc(a, h->s.R, sizeof(*h->ce));
-    h->all = arena_alloc(a, h->s.R, sizeof(*h->all));
     if (h->dt > 0)
         lay_final(h, a);
     else if (h->top > 0)
@@ -305,7 +302,7 @@ top_grad(const struct tile *q, size_t i, float *z, size_t v0, size_t cols)
     const float *g = h->top_grad + i * h->top;
     const size_t k = tokens_told(h, i);
 
-    h->k->top_grad(z, cols, h->lse[i].s1, (float)h->all[i], (float)q->o->tau,
+    h->k->top_grad(z, cols, h->lse[i].s1, (float)h->ce[i], (float)q->o->tau,
         h->rest[i].lse, h->rest[i].b);
     for (size_t j = 0; j < k; j++)
         if (ids[j] - v0 < cols)
@@ -321,7 +318,7 @@ row_grad(const struct tile *q, size_t s, size_t i, size_t told, size_t cols)
     struct head_loss *h = q->h;
     const struct loss_opt *o = q->o;
     const size_t row = s * h->s.R + i, v0 = s * h->s.width;
-    const float w_all = (float)h->all[i], tau = (float)o->tau;
+    const float w_all = (float)h->ce[i], tau = (float)o->tau;
     const float w_div = (float)(o->w_kl * o->tau *
         (o->direction == KL_JS ? 1.0 - o->beta : 1.0));
     float *z = h->s.zs + row * h->s.ld;
@@ -472,7 +469,7 @@ top_forward(const struct tile *q, size_t i, const struct top_q *s,
 
         kl -= p[j] * lq;
         h->top_grad[i * h->top + j] =
-            (float)(w * (exp(lq) - p[j]) + h->all[i] * exp(z[j] - h->lse1[i]));
+            (float)(w * (exp(lq) - p[j]) + h->ce[i] * exp(z[j] - h->lse1[i]));
     }
     if (t->rest > 0.0)
         kl -= t->rest * (s->rest - s->all);
@@ -535,7 +532,7 @@ top_mixed(const struct tile *q, size_t i, const struct top_q *s,
         const struct mix_term m = mix_term(q->o, p[j], z[j] * it - s->all);
 
         h->top_grad[i * h->top + j] = (float)(w * m.q * (m.own - own) +
-            h->all[i] * exp(z[j] - h->lse1[i]));
+            h->ce[i] * exp(z[j] - h->lse1[i]));
     }
     h->kl[i] = loss;
     h->rest[i].b = (float)(w * rest.q * (rest.own - own));
@@ -582,8 +579,7 @@ join_top(void *ctx, size_t task, size_t worker)
     profile_end("head top", t, 0.0, 20.0 * (double)((r1 - r0) * h->top));
 }
 
-/* Join the slices' parts of log-sum-exps, and add cross entropies and squared
- * log-sum-exps to *sum. */
+/* Join the slices' parts of log-sum-exps, and add cross entropies to *sum. */
 static void
 join_lse(const struct tile *q, struct loss_sum *sum)
 {
@@ -601,10 +597,7 @@ join_lse(const struct tile *q, struct loss_sum *sum)
         }
         by = q->o->dft ? exp(z - h->lse1[i]) : 1.0;
         h->ce[i] = q->o->w_ce * by;
-        h->all[i] = h->ce[i] + 2.0 * q->o->w_z * h->lse1[i];
         sum->ce += by * (h->lse1[i] - z);
-        if (q->o->w_z != 0.0)
-            sum->z += h->lse1[i] * h->lse1[i];
     }
 }
 

@@ -72,7 +72,6 @@ loss_sum_add(struct loss_sum *to, const struct loss_sum *from)
 {
     to->ce += from->ce;
     to->kl += from->kl;
-    to->z += from->z;
     to->sh += from->sh;
     for (size_t i = 0; i < LOSS_OWN; i++)
         to->own[i] += from->own[i];
@@ -85,7 +84,7 @@ double
 loss_sum_mean(const struct loss_sum *s, const struct loss_opt *o)
 {
     return (o->w_ce * s->ce + o->w_kl * s->kl + o->w_sh * s->sh +
-               o->w_z * s->z + o->w_balance * s->balance) /
+               o->w_balance * s->balance) /
         (double)s->n;
 }
 

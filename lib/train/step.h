@@ -5,8 +5,7 @@
  *   CE = 1/N sum nll      KL = 1/N sum T^2 KL(teacher || student; T)
  *   SquareHead = 1/L sum_l sum_r (n_r/N) |hs-ht|^2 / (|ht|^2 + 1e-6)
  *   Balance = sum_r (n_r/N) E sum_e f_re P_re  (model/pass/balance.h)
- *   loss = w_ce CE + w_kl KL + w_sh SquareHead + w_z 1/N sum lse^2 +
- *     w_balance Balance
+ *   loss = w_ce CE + w_kl KL + w_sh SquareHead + w_balance Balance
  * SquareHead is over blocks l and rows r; n_r: scored positions of row r.  hs
  * and ht are the outputs of a block of the student and of the teacher, before
  * the final norm; ht is brought to the width of hs (adaptive_avg_pool1d).  |.|
@@ -65,8 +64,6 @@ struct logp_loss {
 struct loss_opt {
     double w_ce, w_kl, w_sh; /* weights of cross entropy, KL, SquareHead */
     double tau;              /* temperature of KL, or of logp */
-    double w_z; /* weight of the squared log-sum-exp of a position's logits
-                 * (arXiv:2204.02311, section 5) */
     enum kl_direction direction;
     double beta; /* for KL_JS */
     int dft;     /* 1: multiply a position's cross entropy by p, its token's
@@ -81,7 +78,6 @@ struct loss_opt {
 enum { LOSS_OWN = 12 };
 struct loss_sum {
     double ce, kl;  /* sums over scored positions; with dft, ce sums p CE */
-    double z;       /* squared log-sum-exps; summed if w_z is not 0 */
     double sh;      /* SquareHead of rows, times each row's scored positions */
     double balance; /* load-balance losses of rows, times the same numbers */
     double own[LOSS_OWN]; /* sums of a struct logp_loss */
@@ -89,8 +85,7 @@ struct loss_sum {
     size_t tok;           /* non-padding tokens */
 };
 void loss_sum_add(struct loss_sum *to, const struct loss_sum *from);
-/* The weighted sum of CE, KL, SquareHead, squared log-sum-exps and load-balance
- * loss, divided by n. */
+/* The weighted sum of CE, KL, SquareHead and load-balance loss, over n. */
 double loss_sum_mean(const struct loss_sum *s, const struct loss_opt *o);
 
 struct step;

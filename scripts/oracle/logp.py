@@ -7,8 +7,7 @@ a loss at the results.  For tau 1 and 0.7: TAU.logp, TAU.entropy [n] of
 softmax(hs w^T / tau); dw.TAU, dh.TAU of sum dlogp logp; both.dw.TAU,
 both.dh.TAU of sum dlogp logp + dentropy entropy.  dft.loss, dft.dh, dft.dw:
 the loss of dynamic fine-tuning (arXiv:2508.05629), sum of -p log p with the
-factor p detached, as TRL's SFTTrainer has it.  z.loss, z.dh, z.dw: cross
-entropy plus 0.01 times the squared log-sum-exp.  n is above the 256 predictions
+factor p detached, as TRL's SFTTrainer has it.  n is above the 256 predictions
 whose logits are held at a time."""
 import os
 import sys
@@ -43,11 +42,6 @@ def main():
             dh, dw = torch.autograd.grad(dft, (a, b), retain_graph=True)
             out['dft.loss'] = dft.detach().reshape(1)
             out['dft.dh'], out['dft.dw'] = dh.float(), dw.float()
-            lse = torch.logsumexp(a @ b.T, -1)
-            z = (-logp).sum() + 0.01 * (lse ** 2).sum()
-            dh, dw = torch.autograd.grad(z, (a, b), retain_graph=True)
-            out['z.loss'] = z.detach().reshape(1)
-            out['z.dh'], out['z.dw'] = dh.float(), dw.float()
         print(tau, logp[:3].tolist(), entropy[:3].tolist())
     path = f'{sys.argv[1]}/grad/logp.safetensors'
     st.save(path, out, dict(made_by='scripts/oracle/logp.py GOLDEN', seed=SEED,

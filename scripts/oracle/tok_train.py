@@ -1,7 +1,7 @@
 """Compare bpe with the trainer of the HF tokenizers library on the
 same documents (what stands between empty lines of TEXT): the vocabulary and
 the merges must be equal.  Prints seconds of wall and of CPU time of both.
-usage: tok_train.py build/bin/bpe TEXT [VOCAB [MIN_FREQUENCY]] [--no-digits]
+usage: tok_train.py build/bin/bpe TEXT [VOCAB [MIN_FREQUENCY]]
 Threads: 2, or RAYON_NUM_THREADS.  Python 3.11, tokenizers 0.23.2."""
 import json
 import os
@@ -14,8 +14,7 @@ import time
 threads = os.environ.setdefault('RAYON_NUM_THREADS', '2')
 from tokenizers import Tokenizer, models, pre_tokenizers as P, trainers
 
-args = [a for a in sys.argv[1:] if a != '--no-digits']
-digits = len(args) == len(sys.argv) - 1
+args = sys.argv[1:]
 program, path = args[:2]
 vocab = int(args[2]) if len(args) > 2 else 49152
 frequency = int(args[3]) if len(args) > 3 else 2
@@ -34,17 +33,15 @@ with tempfile.TemporaryDirectory() as tmp:
             f.write(json.dumps({'text': d}, ensure_ascii=False) + '\n')
     was, begin = cpu(resource.RUSAGE_CHILDREN), time.time()
     subprocess.run([program, '-q', '-j', threads, '-o', f'{tmp}/t.json',
-                    '--vocab', str(vocab), '--min-frequency', str(frequency)]
-                   + ([] if digits else ['--no-digits'])
-                   + [f'{tmp}/text.jsonl'], check=True)
+                    '--vocab', str(vocab), '--min-frequency', str(frequency),
+                    f'{tmp}/text.jsonl'], check=True)
     print('bpe %.2f s, %.2f s of CPU' % (
         time.time() - begin, cpu(resource.RUSAGE_CHILDREN) - was))
     mine = json.load(open(f'{tmp}/t.json', encoding='utf-8'))['model']
 
 t = Tokenizer(models.BPE())
-level = P.ByteLevel(add_prefix_space=False)
-t.pre_tokenizer = P.Sequence([P.Digits(individual_digits=True), level]) \
-    if digits else level
+t.pre_tokenizer = P.Sequence([P.Digits(individual_digits=True),
+                              P.ByteLevel(add_prefix_space=False)])
 was, begin = cpu(resource.RUSAGE_SELF), time.time()
 t.train_from_iterator(docs, trainers.BpeTrainer(
     vocab_size=vocab, min_frequency=frequency, show_progress=False,

@@ -245,23 +245,9 @@ bad 'a filter without its argument' 'before.* 0 arguments' 'choice {a|before}'
 bad 'an open brace' 'line 1: .*brace' 'choice {a'
 bad 'a brace that none opened' 'brace.*closed' 'choice a}'
 bad 'a field without a name' 'brace.*name' 'choice {}'
-# --skip-bad: what is no item of the form is named and left out.
-{ head -n 2 "$golden/tasks/blimp.jsonl" && echo '{"no": "item"}' && echo '{' &&
-    sed 1,2d "$golden/tasks/blimp.jsonl"; } >spoilt.jsonl
-ok 'a task without bad items is scored' evaltask -q -m "$m" --task pair.form="$golden/tasks/blimp.jsonl" \
-    --format tsv
-sed 's/blimp.jsonl//' out >all.items
+{ head -n 2 "$golden/tasks/blimp.jsonl" && echo '{"no": "item"}'; } >spoilt.jsonl
 status 3 'a bad item is refused' evaltask -q -m "$m" --task pair.form=spoilt.jsonl
-like "the error names the bad item's line" 'spoilt.jsonl: line 3: .*--skip-bad' err
-ok '--skip-bad leaves bad items out' evaltask -q -m "$m" --skip-bad \
-    --task pair.form=spoilt.jsonl --format tsv
-same '--skip-bad has the figures of the other items' all.items out
-like '--skip-bad names the first bad item' 'spoilt.jsonl: line 3: ' err
-like '--skip-bad names the second bad item' 'spoilt.jsonl: line 4: ' err
-like '--skip-bad counts the bad items' 'spoilt.jsonl: 2 .*items' err
-echo '{"no": "item"}' >none.jsonl
-status 3 'a task of bad items only is refused with --skip-bad' evaltask -q -m "$m" --skip-bad \
-    --task pair.form=none.jsonl
+like "the error names the bad item's line" 'spoilt.jsonl: line 3: ' err
 printf 'kind choice\nchoice a\0b\n' >bad.form
 status 3 'a form with a NUL byte is refused' evaltask -q -m "$m" --task bad.form=pairs.jsonl
 like 'the error names the NUL byte' 'line 2: .*NUL' err

@@ -54,35 +54,8 @@ for how in shm unix tcp; do
 done
 rm -rf run.*
 
-# --- several readers ---
-timeout 60 shard write -q -o tee1 "shm:$me" &
-one=$!
-timeout 60 shard write -q -o tee2 unix:sock &
-two=$!
-# shellcheck disable=SC2086
-ok 'stream writes to several outputs with --tee' timeout 60 $rows -o stdout --tee "shm:$me" --tee unix:sock \
-    --tee file
-wait $one && wait $two || fail 'the readers'
-same 'the first output has the bytes of a pipe' piped stdout
-same 'a file of --tee has the same bytes' piped file
-ok 'shared memory of --tee has the same bytes' diff -r piped.d tee1
-ok 'a socket of --tee has the same bytes' diff -r piped.d tee2
-# Of two readers one leaves and one dies.
-endless='stream -q -B 4 -T 64 -s 7 --epochs 100000 data'
-(timeout 60 student -q -m s -o left --lr 1e-3 --steps 2 "shm:$me?wait=60") &
-one=$!
-shard write -q -o dead --shard-size 4K unix:sock &    # kill -9 must not hit timeout
-two=$!
-(await [ -e dead/manifest.json ]; kill -9 $two) &
-timeout 60 student -q -m s -o long --lr 1e-3 --steps 40 "shm:$me.long" &
-three=$!
-status 0 'stream ends well when its readers leave one by one' timeout 60 stream -B 4 -T 64 \
-    -s 7 --epochs 100000 data -o "shm:$me.long" --tee "shm:$me" --tee unix:sock
-like 'stream says that a reader has left' "^stream: shm:$me: its reader has left; going on" err
-wait $one || fail 'the one that left'
-wait $three || fail 'the last'
-
 # --- who ends a run ---
+endless='stream -q -B 4 -T 64 -s 7 --epochs 100000 data'
 student -q -m s -o few --lr 1e-3 --steps 2 "shm:$me" &
 status 0 'a writer ends well when its reader has enough' timeout 60 \
     $endless -o "shm:$me"
@@ -147,8 +120,6 @@ if command -v nc >/dev/null; then
 else
     skip 'a stranger does not get in' 'no nc'
 fi
-status 2 'one place twice among the outputs is refused' $rows -o "shm:$me" --tee "shm:$me?size=1M"
-like 'the message names the place that stands twice' 'size=1M.* twice' err
 status 2 'a program that would write to itself is refused' teacher -m teacher -o "unix:x?wait=1" unix:x
 like 'the message says that it is both input and output' 'unix:x.wait=1: is both input and output' err
 $endless -o "shm:$me" &

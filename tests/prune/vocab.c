@@ -165,7 +165,7 @@ cut(struct pair *p, const char *path, size_t size, struct err *e)
     r = vocab_files_open(&f, dir, e);
     if (r == 0) {
         vocab_files_named(&f, &p->v);
-        r = vocab_choose(&p->v, size, size == 0, size == 0, e);
+        r = vocab_choose(&p->v, size, size == 0, e);
     }
     if (r == 0) {
         vocab_number(&p->v);
@@ -310,15 +310,14 @@ test_order(void)
     v.count[4] = 3; /* bc */
     v.count[5] = 1; /* abc */
     v.total = 6;
-    ok(vocab_choose(&v, 6, 1, 0, &e) == 0 && v.kept == 6 &&
-            v.why[4] == WHY_USED && v.why[3] == WHY_NOT && v.left == 2 &&
-            v.left_uses == 3,
+    ok(vocab_choose(&v, 6, 0, &e) == 0 && v.kept == 6 && v.why[4] == WHY_USED &&
+            v.why[3] == WHY_NOT && v.left == 2 && v.left_uses == 3,
         "6: bc is kept, the rarer ab and abc are told");
     vocab_release(&v);
     vocab_init(&v, t, tok_vocab(t));
     v.count[4] = v.total = 1;
-    ok(vocab_choose(&v, 7, 1, 0, &e) == 0 && v.kept == 7 &&
-            v.why[3] == WHY_FILL && v.left == 0,
+    ok(vocab_choose(&v, 7, 0, &e) == 0 && v.kept == 7 && v.why[3] == WHY_FILL &&
+            v.left == 0,
         "7: ab, of the lowest id, fills up");
     vocab_release(&v);
     tok_free(t);
