@@ -5,6 +5,7 @@
 #include "prepare.h"
 #include "rank.h"
 #include "record.h"
+#include "spikes.h"
 #include "steps.h"
 #include "student.h"
 #include "base/clock.h"
@@ -113,6 +114,7 @@ static void
 release_run(struct student *s)
 {
     s->command->close(s);
+    spikes_close(s);
     ranks_free(s->sum);
     step_free(s->step);
     param_shards_free(s->parts);

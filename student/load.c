@@ -136,6 +136,10 @@ read_counters(const struct moments_file *f, struct adamw *a,
             meta_u64(o, file, "since", &st->since, e) < 0 ||
             meta_real(o, file, "best_loss", &st->best_loss, e) < 0))
         return -1;
+    if (st_meta(o, "norms") != NULL &&
+        (meta_real(o, file, "norms", &st->norms, e) < 0 ||
+            meta_real(o, file, "norm_weights", &st->weights, e) < 0))
+        return -1;
     adamw_set_count(a, count);
     if (kernels != NULL && strcmp(kernels, kern_name()) != 0)
         warn("%s: written with kernels %s, continued with %s: the bits will "

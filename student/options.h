@@ -23,7 +23,7 @@ struct args {
     struct opt_list rates;
     struct setup setup;
     size_t seed, steps, micro, warmup, save, keep;
-    double lr, decay, clip, ema, max_time, rank_timeout;
+    double lr, decay, clip, spikes, ema, max_time, rank_timeout;
     int recompute, act, grad, moments, deterministic, wire, qat;
     size_t level, stages;
     const char *comm_log, *timeline;
@@ -80,6 +80,9 @@ extern const char *const options_dtypes[], *const options_wires[];
         "weight decay of matrices"),                                           \
     OPT_REAL(0, "clip-grad", &(a).clip, 0, 1e9, "norm",                        \
         "clip the gradient to this norm (0: never)"),                          \
+    OPT_REAL(0, "skip-spikes", &(a).spikes, 0, 1e9, "x",                       \
+        "leave out steps whose gradient norm is above x times the mean (0: "   \
+        "none)"),                                                              \
     OPT_REAL(0, "ema", &(a).ema, 0, 0.9999999, "x",                            \
         "finish with a moving average of the weights, of which each step "     \
         "keeps this share, such as 0.999 (0: with the last weights)")

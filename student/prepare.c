@@ -4,6 +4,7 @@
 #include "rank.h"
 #include "student.h"
 #include "record.h"
+#include "spikes.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cli/die.h"
@@ -444,6 +445,7 @@ prepare(struct student *s, const char *input)
         return;
     put_tokenizer(s);
     metrics_open(&s->saver, s->command->columns, s->st.step);
+    spikes_begin(s);
     if (s->command->begin != NULL)
         s->command->begin(s);
     if (s->in.rows > 0)

@@ -8,6 +8,7 @@
 #include "cli/prog.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,24 @@ compare_rounds(struct student *s, struct err *e)
         s->in.name);
 }
 
+/* Log the steps that ranks have left out. */
+static int
+log_skipped(struct student *s, const struct round_step *all, size_t k,
+    struct err *e)
+{
+    char who[40] = "";
+
+    for (size_t i = 0; i < s->ranks.n; i++) {
+        const struct round_step *x = &all[i * s->round.n + k];
+
+        if (s->ranks.n > 1)
+            snprintf(who, sizeof who, " by rank %zu", i);
+        if (x->skipped && spikes_record(s, &x->spike, who, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Log step k of the round, whose shares are all[rank * n + k]. */
 static int
 log_round_step(struct student *s, const struct round_step *all, size_t k,
@@ -128,7 +147,7 @@ log_round_step(struct student *s, const struct round_step *all, size_t k,
         if (x->sum.n == 0)
             continue;
         loss_sum_add(&sum, &x->sum);
-        norm += x->norm;
+        norm += x->spike.norm;
         any = x;
         counted++;
     }
@@ -143,7 +162,7 @@ log_round_step(struct student *s, const struct round_step *all, size_t k,
     r = metrics_line(&s->saver, &st, sum.n, s->last, &values, any->lr,
         norm / (double)counted, seconds, e);
     buf_release(&values);
-    return r;
+    return r < 0 ? -1 : log_skipped(s, all, k, e);
 }
 
 int

@@ -7,6 +7,7 @@
 #ifndef STUDENT_ROUND_H
 #define STUDENT_ROUND_H
 
+#include "spikes.h"
 #include "base/err.h"
 #include "train/step.h"
 
@@ -19,7 +20,9 @@ struct student;
  * effect. */
 struct round_step {
     struct loss_sum sum;
-    double lr, norm; /* norm: of the gradient, before clipping */
+    struct spike spike;
+    double lr;
+    int skipped; /* --skip-spikes left it out */
 };
 struct round {
     struct round_step *step; /* [room], of which n are made */

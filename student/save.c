@@ -110,6 +110,18 @@ put_judged(struct st_out *o, const struct progress_state *st)
     st_out_meta(o, "best_loss", text);
 }
 
+/* Add the mean gradient norm. */
+static void
+put_norms(struct st_out *o, const struct progress_state *st)
+{
+    char text[40];
+
+    snprintf(text, sizeof(text), "%.17g", st->norms);
+    st_out_meta(o, "norms", text);
+    snprintf(text, sizeof(text), "%.17g", st->weights);
+    st_out_meta(o, "norm_weights", text);
+}
+
 /* Add a number named "at.N" for each group N: the place in the group where this
  * rank's part of the moments begins. */
 static void
@@ -141,6 +153,8 @@ write_optimiser(const char *file, struct tmodel *t, struct adamw *a,
     st_out_number(&o, "tokens", st->tokens);
     if (st->judged > 0)
         put_judged(&o, st);
+    if (st->weights > 0.0)
+        put_norms(&o, st);
     st_out_meta(&o, "moments", dtype_name(adamw_dtype(a)));
     if (adamw_in_parts(a))
         put_part(&o, t, a);

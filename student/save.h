@@ -27,6 +27,8 @@ struct progress_state {
     uint64_t best;    /* step of the best evaluation */
     uint64_t since;   /* number of evaluations after the best */
     double best_loss; /* loss of the best evaluation, nats */
+    /* gradient norms for --skip-spikes: weighted sum, sum of weights */
+    double norms, weights;
 };
 
 /*

@@ -4,6 +4,7 @@
 #include "card.h"
 #include "rank.h"
 #include "rounding.h"
+#include "spikes.h"
 #include "student.h"
 #include "record.h"
 #include "base/mem.h"
@@ -80,6 +81,7 @@ next_options(const struct student *s)
         .eps = s->settings.eps,
         .decay = s->a->decay,
         .clip = s->a->clip,
+        .limit = spikes_limit(s),
         .mask_decay = 2e-4,
         .average = s->outer != NULL ? 1.0 : s->a->ema,
     };
@@ -105,8 +107,10 @@ log_step(struct student *s, const struct round_step *k, double loss,
     }
     s->st.tokens += k->sum.tok;
     s->last = loss;
+    if (k->skipped && spikes_record(s, &k->spike, "", e) < 0)
+        return -1;
     return metrics_line(&s->saver, &s->st, k->sum.n, loss, values, k->lr,
-        k->norm, metrics_time(&s->saver), e);
+        k->spike.norm, metrics_time(&s->saver), e);
 }
 
 /* Divide gradient sums by `count`, clip them, and update parameters.  values:
@@ -127,7 +131,13 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
             s->st.step + 1);
     if (save_written(&s->saver, e) < 0 || rank_unchanged(s, e) < 0)
         return -1;
-    if (adamw_step(s->opt, &s->t, s->pool, &o, count, &made.norm, e) < 0)
+    made.spike = (struct spike){ .step = s->st.step + 1,
+        .first = s->at.seq + 1,
+        .loss = loss,
+        .mean = spikes_mean(s) };
+    made.skipped =
+        adamw_step(s->opt, &s->t, s->pool, &o, count, &made.spike.norm, e);
+    if (made.skipped < 0)
         return err_set(e, EX_NUM,
             "step %" PRIu64 ": the gradient norm is not finite; the weights "
             "are those of the step before",
@@ -140,8 +150,11 @@ apply_step(struct student *s, const struct loss_sum *sum, double loss,
         effective_choose(&s->t, s->pool);
     follow_weights(s);
     s->command->place(s);
+    made.spike.last = s->at.seq;
     snprintf(text, sizeof(text), "loss %.4f", loss);
     progress_at((double)s->st.step, text);
+    if (!made.skipped)
+        spikes_count(s, made.spike.norm);
     return log_step(s, &made, loss, values, e);
 }
 

@@ -142,6 +142,7 @@ struct student {
     struct feed feed;     /* student train */
     struct held_out held; /* student train */
     struct saver saver;
+    FILE *skipped; /* RUN/skipped.tsv, or NULL */
     struct loss_opt loss;
     struct progress_state st;
     struct position at; /* place of the last batch of an applied step */

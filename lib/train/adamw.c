@@ -601,6 +601,10 @@ adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     *norm = sqrt(sq) * inv;
     if (!isfinite(*norm))
         return err_set(e, EX_NUM, "gradient norm is not finite");
+    if (o->limit > 0.0 && *norm > o->limit) {
+        tmodel_zero_grad(t);
+        return 1;
+    }
     /* torch.nn.utils.clip_grad_norm_ */
     if (o->clip > 0.0 && *norm > 0.0) {
         const double by = o->clip / (*norm + 1e-6);

@@ -14,6 +14,8 @@ struct adamw_opt {
     double lr, beta1, beta2, eps;
     double decay;      /* weight decay of blocks' matrices */
     double clip;       /* largest norm of the gradient; 0: no clipping */
+    double limit;      /* a gradient of larger norm is not applied; 0: no
+                        * limit */
     double mask_decay; /* SR-STE (train/effective.h): mask_decay times each
                         * masked weight is added to its gradient */
     double average;    /* after an update the average m of a parameter p becomes
@@ -48,8 +50,9 @@ void adamw_swap(struct adamw *a, struct tmodel *t);
 /* Update the averages by themselves: m becomes keep * m + (1 - keep) * p. */
 void adamw_follow(struct adamw *a, const struct tmodel *t, double keep);
 /* Scale gradient sums by 1/n, clip by global norm, update, zero gradients.
- * *norm: gradient norm before clipping.  0; -1 (EX_NUM): the norm is not
- * finite, and no parameter has changed. */
+ * *norm: gradient norm before clipping.  Returns 0; 1: the norm is above the
+ * limit; -1 (EX_NUM): the norm is not finite.  With 1 or -1 no parameter has
+ * changed. */
 int adamw_step(struct adamw *a, struct tmodel *t, struct pool *pool,
     const struct adamw_opt *o, size_t n, double *norm, struct err *e);
 

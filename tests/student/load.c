@@ -55,7 +55,10 @@ step(struct tmodel *t, struct adamw *a, uint64_t seed)
 static void
 save_rank(struct tmodel *t, struct adamw *a, size_t rank, enum dtype type)
 {
-    const struct progress_state st = { .step = 5, .tokens = 40 + rank };
+    const struct progress_state st = { .step = 5,
+        .tokens = 40,
+        .norms = 1.5 + (double)rank,
+        .weights = 2.0 };
     struct position pos = { .seq = 1,
         .chain = "0123456789abcdef0123456789abcdef" };
     struct saver s = { .run = "run",
@@ -135,7 +138,8 @@ test_mean(enum dtype type, double share)
     check(load_checkpoint(dir, &u, b, NULL, &st, &e), &e);
     ok(unlike_mean(&u, b, a, share) == 0,
         "a process alone has the mean of %s moments", name);
-    ok(st.step == 5 && st.tokens == 40 && adamw_count(b) == 2,
+    ok(st.step == 5 && st.tokens == 40 && st.norms <= 1.5 && st.norms >= 1.5 &&
+            adamw_count(b) == 2,
         "the counters of rank 0 go with %s moments", name);
     snprintf(file, sizeof file, "%s/rank-1-of-%d.safetensors", dir, RANKS);
     remove(file);

@@ -45,6 +45,7 @@ formula() {
 # --- one round is two runs of their own, and an outer step ---
 for r in 0 1; do
     ok "the rows of rank $r train a model" solo alone$r own$r --steps 9
+    ok "they train one without spikes" solo calm$r own$r --steps 24 --skip-spikes 1.02
 done
 ok 'two ranks make a round of 9 steps' pair mean --steps 9 --sync-every 9
 formula 'the weights are the mean of two runs' '($2 + $3) / 2' s0 alone0 alone1 mean
@@ -52,6 +53,12 @@ ok 'two ranks make a round with an outer step' \
     pair outer --steps 9 --sync-every 9 --outer 0.7,0.9
 formula 'the weights are those of the outer step' \
     '$1 - 0.7 * 1.9 * ($1 - ($2 + $3) / 2)' s0 alone0 alone1 outer
+ok 'two ranks leave out spikes' pair calm --steps 24 --sync-every 24 --skip-spikes 1.02
+formula 'each rank leaves out its own' '($2 + $3) / 2' s0 calm0 calm1 calm
+tail -q -n +2 calm0/skipped.tsv calm1/skipped.tsv | sort >want
+tail -n +2 calm/skipped.tsv | sort >got
+equal 'the spikes of both ranks are logged' "$(cut -f 1-3 got)" "$(cut -f 1-3 want)"
+if [ -s got ]; then pass "there are spikes: $(grep -c . got)"; else fail 'no spikes'; fi
 paste alone0/metrics.tsv alone1/metrics.tsv | awk -F '\t' 'NR > 1 {
     printf "%d\t%d\t%d\t%.9g\t%.9g\n", $1, $2 + $12, $3 + $13, ($4 + $14) / 2,
         ($9 + $19) / 2 }' >want
