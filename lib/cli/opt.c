@@ -287,13 +287,12 @@ add_suffixes(struct buf *b, const struct opt *table)
         sizes |= table->kind == OPT_K_SIZE;
         counts |= table->kind == OPT_K_COUNT;
     }
+    if (sizes || counts)
+        buf_addc(b, '\n');
     if (sizes)
-        buf_adds(b,
-            "\nK, M, G and T after a size multiply by powers of 1024.\n");
+        buf_adds(b, "K, M, G and T after a size multiply by powers of 1024.\n");
     if (counts)
-        buf_addf(b, "%sK, M, G and T after a %s multiply by powers of 1000.\n",
-            sizes ? "" : "\n",
-            sizes ? "count of parameters or tokens" : "count");
+        buf_adds(b, "K, M, G and T after a count are powers of 1000.\n");
 }
 
 /* Append the text of -h; its defaults are the values that variables have
