@@ -122,10 +122,10 @@ $(OUT)/text.read: $(again) | settings programs
 $(OUT)/text.tsv: $(if $(share),$(own)) $(OUT)/judged | settings programs
 	@$(clean) --stats $(TEXT) >$@.train 2>$@.said; s=$$?; cat $@.said >&2; exit $$s
 	@$(call cleaned,$(WHOLE)) -q --stats $(own) >$@.own
-	@awk -F '\t' -v OFS='\t' ' \
+	@awk -F '\t' -v OFS='\t' -v share='$(share)' ' \
 	    FNR == 1 { i++ } { docs[i] = $$2; bytes[i] = $$3; dropped[i] = $$6 } \
-	    END { dropped[1] -= $(if $(share),docs[2],0); \
-        print "train", docs[1], bytes[1], dropped[1] >"$@.new"; \
+	    END { if (share != "") dropped[1] -= docs[2]; \
+	        print "train", docs[1], bytes[1], dropped[1] >"$@.new"; \
 	        print "judge", docs[2], bytes[2] >"$@.new"; \
 	        if (bytes[1] / 3.5 >= $(T)) exit; \
 	        printf "%d documents of about %d tokens are left to train on, less " \
