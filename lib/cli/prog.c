@@ -155,6 +155,11 @@ prog_defer_stop(int on)
     if (on)
         sigaction(SIGALRM, &sa, NULL);
     deferring = on;
+    if (on && stop_asked != 0) {
+        deferred = stop_asked;
+        stop_asked = 0;
+        alarm(PROG_DEFER);
+    }
     if (on || deferred == 0)
         return;
     alarm(0);

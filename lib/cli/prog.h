@@ -37,8 +37,8 @@ void prog_catch_stop(void);
 void prog_saving(int on);
 /* While `on`, a signal to stop does not set stop_asked at once, so that work in
  * hand can be finished: it is set PROG_DEFER seconds later, by another signal
- * after two seconds, or by prog_defer_stop(0).  prog_stop_deferred: the signal
- * that has come meanwhile, or 0. */
+ * after two seconds, or by prog_defer_stop(0).  A signal that set stop_asked
+ * before is deferred too.  prog_stop_deferred: the deferred signal, or 0. */
 enum { PROG_DEFER = 30 };
 void prog_defer_stop(int on);
 int prog_stop_deferred(void);

@@ -43,6 +43,18 @@ test_end(void)
 }
 
 static int
+test_before(void)
+{
+    int waits;
+
+    raise(SIGTERM);
+    prog_defer_stop(1);
+    waits = stop_asked == 0 && prog_stop_deferred() == SIGTERM;
+    prog_defer_stop(0);
+    return waits && stop_asked == SIGTERM && alarm(0) == 0;
+}
+
+static int
 test_twice(void)
 {
     prog_defer_stop(1);
@@ -88,6 +100,7 @@ main(void)
 {
     apart(test_at_once, "a signal sets stop_asked");
     apart(test_end, "a deferred signal sets stop_asked at the end");
+    apart(test_before, "a signal before the deferral is deferred");
     apart(test_twice, "a signal that comes twice at once stays deferred");
     apart(test_again,
         "a signal that comes again after seconds sets stop_asked");
