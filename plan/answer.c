@@ -46,12 +46,12 @@ static const struct {
     { "--moments bf16", offsetof(struct process, moments) },
     { "--grad bf16", offsetof(struct process, grad) } };
 
-/* Append the options with which the run fits, or say that none suffices. */
-static void
-put_remedy(struct buf *b, const struct process *p, double limit)
+/* Append to `options` those of student, each with a space before it, until the
+ * run fits in `limit` bytes.  0: it does not fit with all of them. */
+static int
+find_remedy(struct buf *options, const struct process *p, double limit)
 {
     struct process less = *p;
-    struct buf options = { 0 };
     struct programs m;
 
     less.measure = 0;
@@ -64,20 +64,12 @@ put_remedy(struct buf *b, const struct process *p, double limit)
                 strcmp(smaller[i].text, "--grad bf16") == 0))
             continue;
         *value = 1;
-        buf_addf(&options, " %s", smaller[i].text);
+        buf_addf(options, " %s", smaller[i].text);
         process_predict(&f, &less);
-        if (memory_of(&f, &m) <= limit) {
-            buf_addf(b, "does not fit in %.1f GB; it does with%s", limit * 1e-9,
-                options.p);
-            buf_release(&options);
-            return;
-        }
+        if (memory_of(&f, &m) <= limit)
+            return 1;
     }
-    buf_addf(b,
-        "does not fit in %.1f GB, nor with%s: take a smaller model, fewer rows "
-        "(-B) or shorter ones (-T)",
-        limit * 1e-9, options.n > 0 ? options.p : " other options");
-    buf_release(&options);
+    return 0;
 }
 
 static void
@@ -87,22 +79,33 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
     const double limit = (double)here.all;
     struct programs m;
     const double all = memory_of(f, &m);
+    struct buf options = { 0 };
 
     buf_addf(b, "memory  %.2f GB in all: student %.2f", all * 1e-9,
         m.student * 1e-9);
     if (m.teacher > 0.0)
         buf_addf(b, ", teacher %.2f", m.teacher * 1e-9);
     buf_addf(b, ", stream %.2f; ", m.stream * 1e-9);
-    if (all > limit)
-        put_remedy(b, p, limit);
-    else if (all > (double)here.available)
+    if (all > limit && find_remedy(&options, p, limit))
+        buf_addf(b, "does not fit in %.1f GB; it does with%s", limit * 1e-9,
+            options.p);
+    else if (all > limit)
+        buf_addf(b,
+            "does not fit in %.1f GB, nor with%s: take a smaller model, fewer "
+            "rows (-B) or shorter ones (-T)",
+            limit * 1e-9, options.n > 0 ? options.p : " other options");
+    else if (all <= (double)here.available)
+        buf_addf(b, "fits in the %.1f GB that are available",
+            (double)here.available * 1e-9);
+    else
         buf_addf(b,
             "fits in %.1f GB, but only %.1f are available: end other programs",
             limit * 1e-9, (double)here.available * 1e-9);
-    else
-        buf_addf(b, "fits in the %.1f GB that are available",
-            (double)here.available * 1e-9);
+    if (all > (double)here.available && all <= limit &&
+        find_remedy(&options, p, (double)here.available))
+        buf_addf(b, ", or give%s", options.p);
     buf_addc(b, '\n');
+    buf_release(&options);
 }
 
 /* ---- time ---- */
@@ -180,7 +183,8 @@ step_seconds(const struct figures *f, const struct process *p)
     if (isfinite(step))
         return (struct seconds){ step, ANCHOR_LOW * step, ANCHOR_HIGH * step,
             "measured: a step" };
-    return is_kept ? calibrated_step(p) : estimated_step(f, p);
+    return is_kept && p->ratio == 0.0 ? calibrated_step(p)
+                                      : estimated_step(f, p);
 }
 
 /* Write the time of a whole run in out. */
@@ -204,8 +208,9 @@ put_network(struct buf *b, const struct figures *f, const struct process *p,
     network_add(&own, j, figure_of(f, "parameters"));
     network_working(&own, j, work);
     run_clock(f, work, time);
-    buf_addf(b, "network %.0f nodes each send %.3g GB in %.3g s ", j->nodes,
-        figure_of(&own, "exchange.bytes") * 1e-9,
+    buf_addf(b,
+        "network %.0f machines like this one each send %.3g GB in %.3g s ",
+        j->nodes, figure_of(&own, "exchange.bytes") * 1e-9,
         figure_of(&own, "exchange.time"));
     if (j->sync > 1.0)
         buf_addf(b, "every %.0f steps", j->sync);

@@ -136,13 +136,14 @@ key_words(struct buf *b, const struct key *k)
         buf_addf(b, "%s%s", i > 0 ? ", " : "", k->words[i]);
 }
 
-/* Read the number of a key.  GB/s may be written in Mbit/s, as links are sold:
- * "1000mbit". */
+/* Read the number of a key.  GB/s may be written in Mbit/s or Gbit/s, as links
+ * are sold: "1000mbit", "1gbit". */
 static int
 key_number(const struct key *k, const char *value, double *v)
 {
-    const char *unit = strstr(value, "mbit"), *gbs = strstr(k->name, "_gbs");
-    const double times = 8000.0; /* Mbit/s in a GB/s */
+    const char *gbit = strstr(value, "gbit"), *gbs = strstr(k->name, "_gbs");
+    const char *unit = gbit != NULL ? gbit : strstr(value, "mbit");
+    const double times = gbit != NULL ? 8.0 : 8000.0; /* of it in a GB/s */
     char *digits;
     int r;
 

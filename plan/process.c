@@ -59,6 +59,8 @@ layout_from_config(struct layout *s, const char *path, const char *text,
     if (text == NULL) {
         if (config_load(&s->c, &s->block, path, &e) < 0)
             die_err(&e);
+    } else if (strstr(text, "\"model_type\"") == NULL) {
+        die(EX_INPUT, "%s: has sizes that only plan cluster reads", path);
     } else if ((j = js_parse(text, strlen(text), &e)) == NULL ||
         config_read(&s->c, &s->block, j, &e) < 0) {
         err_prefix(&e, "%s", path);
@@ -91,6 +93,19 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     s->params = config_params(&s->c, s->block);
     free(config);
     free(weights);
+}
+
+/* Cut off the last blocks of the student until at least `share` of its
+ * parameters is gone. */
+static void
+drop_last_blocks(struct layout *s, double share)
+{
+    const double kept = (1.0 - share) * (double)s->params;
+
+    while (s->c.L > 1 && (double)s->params > kept) {
+        s->c.L--;
+        s->params = config_params(&s->c, s->block);
+    }
 }
 
 /* Bytes of a token's k top tokens in a message. */
@@ -282,6 +297,8 @@ process_predict(struct figures *f, const struct process *all)
     one.in.micro = plan_micro(all->in.micro, all->in.rows, all->in.T);
     one.in.rows = (all->in.rows + ranks - 1) / ranks;
     open_layout(&m, o->in.model, o);
+    if (o->ratio > 0.0)
+        drop_last_blocks(&m, o->ratio);
     if (teacher != NULL) {
         open_layout(&t, o->in.teacher, o);
         if (o->in.top > 0 && t.c.V != m.c.V)

@@ -20,6 +20,8 @@ struct process {
     struct request in;
     size_t threads;
     int compute, act, grad, moments;
+    double ratio;               /* share of the parameters that the student
+                                 * lacks, cut off as whole blocks; 0: none */
     int measure;                /* 1: time a step */
     struct job network;         /* its nodes, and what is between them */
     struct effective effective; /* set by --qat and --mask */

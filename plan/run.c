@@ -57,6 +57,9 @@ process_main(int argc, char **argv, int measure, const char *about)
         REQUEST_PASSES(&p.in, "one, or as many as 1024 tokens hold"),
         OPT_FORMAT(&p.in.format, figure_formats),
         OPT_FLAG(0, "explain", &explain, "print the formula of every figure"),
+        OPT_REAL(0, "ratio", &p.ratio, 0, 1, "share",
+            "remove at least this share of the parameters, such as "
+            "0.375"),
         OPT_GROUP("How student runs"), OPT_COMPUTE(&p.compute),
         OPT_ENUM(0, "act", &p.act, dtypes, "type",
             "type of the activations kept for the backward pass"),
@@ -81,6 +84,9 @@ process_main(int argc, char **argv, int measure, const char *about)
     if (mask != NULL && p.grad == 1)
         die(EX_USAGE, "--mask needs --grad f32");
     network_read(&p.network, operand, (size_t)n);
+    if ((double)p.in.rows < p.network.nodes)
+        die(EX_USAGE, "-B %zu: fewer rows than nodes=%.0f: give each one",
+            p.in.rows, p.network.nodes);
     if (p.network.sync > 0.0 && (mask != NULL || p.grad == 1))
         die(EX_USAGE, "sync goes with --grad f32 and without --mask");
     p.measure = measure;

@@ -262,7 +262,7 @@ ok 'a smoke run is evaluated' recipe WORK="$work/s" UDHR=none TEXT="$work/mine" 
     HELD_OUT_TEXT="$work/long.txt" SMOKE=1 report
 judged=$(awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bytes") b = i }
     NR > 1 { n = $b } END { print n }' s/smoke/held-out.stats)
-if [ "$judged" -gt 500 ] && [ "$judged" -lt 1500 ]; then
+if [ "$judged" -gt 200 ] && [ "$judged" -lt 800 ]; then
     pass 'a smoke run reads the beginning of a long text'
 else fail "a smoke run reads the beginning of a long text: $judged bytes"; fi
 done_testing

@@ -14,7 +14,7 @@ ok 'plan run answers' plan run -q -m s.json --teacher t.json -B 4 -T 64 -j 1 \
     --tokens 1e6
 tail -n 3 out >lines
 like 'the first line has the memory of all programs' \
-    '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+, stream [0-9.]+; fits in (the [0-9.]+ GB that are available|[0-9.]+ GB, but only .* other programs)$' lines
+    '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+, stream [0-9.]+; fits in (the [0-9.]+ GB that are available|[0-9.]+ GB, but only .* other programs(, or give --.*)?)$' lines
 like 'the second line has an estimated time and its range' \
     '^time    [0-9:]+, likely [0-9:]+ to [0-9:]+ [(]estimated; plan measure says better(; --compute amx is faster here)?[)]$' lines
 case $(retort doctor 2>/dev/null) in
@@ -62,8 +62,12 @@ for model in 'smollm2-135m 134515008' 'qwen2.5-coder-0.5b 630167424' \
         "$(awk '$1 == "parameters" { print $2 }' out)" "${model#* }"
 done
 ok 'plan cluster knows it too' plan cluster -q -m qwen2.5-coder-1.5b --machine xeon-amx
+ok 'a cut student is planned' plan run -q -m smollm2-135m --ratio 0.25
+# 28311552 + 576 and 20 blocks of 3540096, the most that leave three quarters
+equal 'it has whole blocks of at most three quarters of the parameters' \
+    "$(awk '$1 == "parameters" { print $2 }' out)" 99114048
 status 3 'a name of sizes alone is refused' plan run -q -m llama-3.1-70b
-like 'the message says what it lacks' 'llama-3.1-70b: model_type' err
+like 'the message names who reads it' 'llama-3.1-70b: .* only plan cluster' err
 mkdir gemma3-270m
 status 1 'a folder of that name is not passed over' plan run -q -m gemma3-270m
 

@@ -60,6 +60,9 @@ ok 'formulas are printed' four sync=20 --explain --tokens 1e6
 equal 'each figure of an exchange has a formula' \
     "$(awk -F '\t' '$4 == ""' out)" ''
 ok 'a link is told in Mbit/s' four net_gbs=100mbit
+cp out slow
+ok 'a link is told in Gbit/s' four net_gbs=0.1gbit
+same 'that is as many Mbit/s' slow out
 is 'a tenth of the speed takes ten times as long' \
     "($(value exchange.time) / $e - 10) ^ 2 < 1e-3"
 ok 'links are swept' four net_gbs=100mbit,0.125 sync=0,20 --columns exchange.time,working
@@ -71,7 +74,7 @@ for with in shard=1 'tensor=2 devices=2' 'pipeline=2'; do
     status 2 "sync with $with is refused" four sync=5 $with
     like "the message for $with tells why" 'sync=5: each rank trains a whole model' err
 done
-for speed in 100bit mbit 1e12mbit -1mbit; do
+for speed in 100bit mbit gbit 1e12mbit -1mbit; do
     status 2 "a link of $speed is refused" four net_gbs=$speed
 done
 status 2 'a count with another letter is refused' four --tokens 100m
@@ -83,7 +86,7 @@ answer() {
     plan run -q -m smol.json -j 1 -B 4 -T 512 --tokens 100M "$@"
 }
 ok 'plan run answers for four machines' answer nodes=4 net_gbs=1000mbit sync=20
-like 'it says what the machines wait for' "^network 4 nodes each send 0[.]807 GB \
+like 'it says what the machines wait for' "^network 4 machines like this one each send 0[.]807 GB \
 in 10[.]8 s every 20 steps; [0-9.]+ % of the time is work [(][0-9:]+[)]; \
 90 % with sync=[0-9]+$" out
 ok 'plan run answers for exchanges at each step' answer nodes=4 net_gbs=1000mbit
