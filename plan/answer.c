@@ -46,8 +46,9 @@ static const struct {
     { "--moments bf16", offsetof(struct process, moments) },
     { "--grad bf16", offsetof(struct process, grad) } };
 
-/* Append to `options` those of student, each with a space before it, until the
- * run fits in `limit` bytes.  0: it does not fit with all of them. */
+/* Append options of student to `options`, each with a space before it, until
+ * the run takes at most `limit` bytes.  1: it does with these options; 0: it
+ * takes more with all options there are. */
 static int
 find_remedy(struct buf *options, const struct process *p, double limit)
 {

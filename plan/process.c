@@ -59,11 +59,11 @@ layout_from_config(struct layout *s, const char *path, const char *text,
     if (text == NULL) {
         if (config_load(&s->c, &s->block, path, &e) < 0)
             die_err(&e);
-    } else if (strstr(text, "\"model_type\"") == NULL) {
+    } else if ((j = js_parse(text, strlen(text), &e)) == NULL) {
+        die_err(&e);
+    } else if (json_object_get(j, "model_type") == NULL) {
         die(EX_INPUT, "%s: has sizes that only plan cluster reads", path);
-    } else if ((j = js_parse(text, strlen(text), &e)) == NULL ||
-        config_read(&s->c, &s->block, j, &e) < 0) {
-        err_prefix(&e, "%s", path);
+    } else if (config_read(&s->c, &s->block, j, &e) < 0) {
         die_err(&e);
     }
     json_decref(j);
@@ -78,7 +78,7 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     char *config =
         io_is_dir(path) ? xasprintf("%s/config.json", path) : xstrdup(path);
     char *weights = xasprintf("%s/model.safetensors", path);
-    const char *text = io_exists(path) ? NULL : shipped_text("models", path);
+    const char *text = shipped_model(path);
     const size_t n = strlen(path);
     /* bytes of a number in student's copy of a head that is stored in fp32 */
     const size_t number = o->compute != 0 ? sizeof(uint16_t) : sizeof(float);
@@ -96,16 +96,22 @@ open_layout(struct layout *s, const char *path, const struct process *o)
 }
 
 /* Cut off the last blocks of the student until at least `share` of its
- * parameters is gone. */
+ * parameters is gone.  Dies if one block is still too much. */
 static void
 drop_last_blocks(struct layout *s, double share)
 {
+    const size_t all = s->params;
     const double kept = (1.0 - share) * (double)s->params;
 
     while (s->c.L > 1 && (double)s->params > kept) {
         s->c.L--;
         s->params = config_params(&s->c, s->block);
     }
+    if ((double)s->params > kept)
+        die(EX_USAGE,
+            "--ratio %g: with a single block %.3g of the parameters are left: "
+            "give a smaller share",
+            share, (double)s->params / (double)all);
 }
 
 /* Bytes of a token's k top tokens in a message. */

@@ -140,7 +140,7 @@ int
 shape_open(struct shape *s, const char *path, struct err *e)
 {
     const size_t n = strlen(path);
-    const char *text = shipped_text("models", path);
+    const char *text = shipped_model(path);
     const int dir = text == NULL && io_is_dir(path);
     char *file;
     json_t *j;

@@ -1,5 +1,6 @@
 /* Built-in files: see shipped.h.  The Makefile makes data.h from them. */
 #include "shipped.h"
+#include "base/io.h"
 #include "format/json.h"
 
 #include <assert.h>
@@ -24,6 +25,12 @@ shipped_text(const char *folder, const char *name)
         f++;
     free(path);
     return f->text;
+}
+
+const char *
+shipped_model(const char *name)
+{
+    return io_exists(name) ? NULL : shipped_text("models", name);
 }
 
 const json_t *

@@ -142,10 +142,12 @@ measure_repair(struct repaired *r, const float *w, size_t N, size_t n,
 }
 
 /* Return the squared error of a layer that was cut but not repaired: the sum
- * over tokens of |W_K x_K - y|^2, made of three sums over tokens.
- *   kept       holds the sum of x_K x_K^T
- *   ck [N,k]   the sum of y x_K^T
- *   energy     the sum of |y|^2 */
+ * over tokens of |W_K x_K - y|^2, where y [N] is the output of the whole layer
+ * and x_K [k] are the inputs that are kept.  It follows from these sums over
+ * tokens:
+ *   kept [k,k]   of x_K x_K^T
+ *   ck [N,k]     of y x_K^T
+ *   energy       of |y|^2 */
 static double
 cut_distance(const float *wk, size_t N, const struct hess *kept,
     const double *ck, double energy, struct pool *pool)

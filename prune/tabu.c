@@ -18,9 +18,11 @@
 #include <string.h>
 
 enum { TRIES = 64, IDLE = 20 };
-/* moves for which a piece that was changed is tabu; moves without improvement
- * before the search restarts at the best */
-enum { TENURE = 6, PATIENCE = 12 };
+enum {
+    TENURE = 6,   /* a piece that a move has changed is tabu for 6 moves */
+    PATIENCE = 12 /* after 12 moves without improvement the search goes back to
+                   * the best configuration */
+};
 
 struct tabu {
     struct search *s;

@@ -28,7 +28,6 @@ MEMORY     ?= $(shell awk '/^MemAvailable:/ { printf "%.0f", $$2 * 1024 }' /proc
 ROUND      ?= $(round)# type of weights of the .gguf file, in which the student is judged: q5_k_m if the teacher's file has less than 7 bits a parameter, else q8_0
 JUDGE      ?= $(compute)# further options of evalppl on text
 PRUNE      ?= $(compute)# further options of prune
-
 JUDGED_SHARE ?= $(judged_share)# per cent of the documents of TEXT to judge on, without HELD_OUT_TEXT: 10 of less than 10 MB, else 5
 
 # What distil.mk asks for.
@@ -165,8 +164,8 @@ estimate = $(TOP)scripts/distil-plan $(1) $(OUT) TEACHER='$(TEACHER)' \
     REPAIR_ROWS='$(REPAIR_ROWS)' CANDIDATES='$(CANDIDATES)' \
     TRIAL='$(TRIAL)' ANSWERS='$(answers)' COMPUTE='$(COMPUTE)' \
     MEMORY='$(MEMORY)' CHOSEN='$(chosen)' BEGUN='$(begun_run)' \
-    FROM='$(strip $(foreach v,$(settable),$(if $(filter environment,$(origin \
-    $v)),$v=$($v))))'
+    FROM='$(subst ',,$(strip $(foreach v,$(settable),$(if $(filter \
+    environment,$(origin $v)),$v=$($v)))))'
 # chosen: was ANSWERS given?  If not, and answers would leave time for few steps
 # (too_short, from scripts/distil-plan), all tokens are text.
 chosen    = $(if $(filter file default,$(origin ANSWERS)),,yes)

@@ -337,15 +337,18 @@ megabytes(const char *path)
     return xasprintf("%.4g MB", 1e-6 * (double)s.st_size);
 }
 
-/* The type of weights of student.gguf, such as "Q5_K_M, ". */
+/* The type of weights of student.gguf and a comma, such as "Q5_K_M, ". */
 static char *
 student_type(const struct asked *a)
 {
-    char *text = read_result(a, "judged");
-    char *at = text != NULL ? strstr(text, "ROUND=") : NULL, *type;
+    static const char key[] = "ROUND=";
+    char *text = read_result(a, "judged"), *type;
+    const char *at = text != NULL ? strstr(text, key) : NULL;
 
-    type = at != NULL ? xasprintf("%.*s, ", (int)strcspn(at + 6, "\n"), at + 6)
-                      : xstrdup("");
+    if (at == NULL)
+        die(EX_INPUT, "%s/" DIR_FULL "/judged: has no line %s", a->out, key);
+    at += strlen(key);
+    type = xasprintf("%.*s, ", (int)strcspn(at, "\n"), at);
     for (char *p = type; *p != '\0'; p++)
         *p = (char)toupper((unsigned char)*p);
     free(text);

@@ -62,8 +62,9 @@ list_uses(const char *own)
     return EX_OK;
 }
 
-/* Append the pages of the commands called `name`, with " or " between them and
- * the character `joint` between program and command. */
+/* Append every "PROGRAM-NAME" for which a program has a command `name`, with
+ * `joint` in place of the dash, and " or " between them: for "run" and a space,
+ * "generate run or plan run". */
 static void
 add_pages(struct buf *b, const char *name, char joint)
 {
@@ -181,8 +182,8 @@ make_commands(void)
     return c;
 }
 
-/* Die if `name` is no command here, but one of a program: "chat" is one of
- * generate. */
+/* Die if `name` is neither a program nor a command of retort, but a command of
+ * a program, such as "chat" of generate. */
 static void
 check_command(const char *name, const struct sub *commands)
 {

@@ -390,5 +390,7 @@ run_make(const struct run *r, const char *target, const char *stages)
             "the run failed; when its cause is mended, the same command goes "
             "on; all messages are in %s",
             r->log);
-    die(EX_SYS, "the plan failed; all messages are in %s", r->log);
+    die(EX_SYS, "%s failed; all messages are in %s",
+        strcmp(target, "plan") == 0 ? "the plan" : "fetching the teacher",
+        r->log);
 }

@@ -27,7 +27,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REMASK = 10 }; /* steps after which --mask chooses weights again */
+/* For --mask: the steps after which weights are chosen again, and the decay of
+ * the weights that are left out (SR-STE, arXiv:2102.04010). */
+enum { REMASK = 10 };
+static const double MASK_DECAY = 2e-4;
 
 /* Has any rank been asked to stop? */
 static int
@@ -82,7 +85,7 @@ next_options(const struct student *s)
         .decay = s->a->decay,
         .clip = s->a->clip,
         .limit = spikes_limit(s),
-        .mask_decay = 2e-4,
+        .mask_decay = MASK_DECAY,
         .average = s->outer != NULL ? 1.0 : s->a->ema,
     };
 }

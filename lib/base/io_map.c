@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 /*
- * The signal handler may walk the list of mappings at any moment.  So a member
- * is never freed: an unused one has n = 0 and serves the next mapping.  p and n
- * are atomic, since another thread may change a member while the handler reads
- * it; n is written last and read first.  The name is not: the handler reads the
- * name of the mapping that its own thread uses, which nobody changes meanwhile.
+ * The mapping of a file.  The handler of SIGBUS may walk the list of these
+ * structs at any moment, so none is ever freed: n = 0 marks a struct without a
+ * mapping, which the next mapping of a file takes.  p and n are atomic, since
+ * another thread may change a struct while the handler reads it; writers set n
+ * after p, and the handler reads n before p.  `name` is not atomic: the handler
+ * reads the name of the mapping that its own thread was reading, and nobody
+ * changes that name meanwhile.
  */
 struct io_guard {
     _Atomic(const unsigned char *) p;

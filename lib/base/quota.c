@@ -71,9 +71,11 @@ number_behind(const char *dir, const char *name, const char *key, double none)
 }
 
 /* Lower *l to the limit on memory of the control group whose files are in dir.
- * limit: the file with the limit; held: the file with the bytes in use; cache:
- * the line of memory.stat with those of them that are copies of files not used
- * lately.  The kernel drops such copies when programs need memory. */
+ *   limit   the file with the limit
+ *   held    the file with the number of bytes in use
+ *   cache   the line of memory.stat with the bytes of cached files that nobody
+ *           has read lately: they are in use too, but the kernel frees them
+ *           when a program needs memory */
 static void
 memory_limits(const char *dir, const char *limit, const char *held,
     const char *cache, struct limits *l)

@@ -37,8 +37,9 @@ struct docs_worker {
     struct buf mend, wiki;
 };
 
-/* One thread at a time uses a block: the one that reads it and does the work,
- * until that sets `ready`; then the one that puts its documents. */
+/* Documents that are read together.  The thread that reads a block also cleans
+ * its documents and then sets `ready`.  After that only the thread that puts
+ * the documents uses the block. */
 struct doc_block {
     struct doc *doc;
     size_t n, cap;
@@ -47,20 +48,19 @@ struct doc_block {
     size_t text;  /* bytes of its documents */
     double done;  /* bytes of all inputs read so far */
     struct err e; /* error in reading, after the last document */
-    int ready; /* 1: the documents of the block can be put.  Under the lock of
-                   * docs_job */
+    int ready;    /* 1: the documents can be put.  Under docs_job's lock */
 };
 
 struct docs_job {
     const struct inputs *in;
     const struct docs_opts *o;
-    struct docs_sums *sum;      /* the thread that reads counts `passed`, the
-                                 * thread that puts counts the rest */
+    struct docs_sums *sum;      /* sum->passed is written by the thread that
+                                 * reads, all other members by the one that
+                                 * puts */
     struct docs_worker *worker; /* one for each thread */
     struct doc_block *block;    /* [nblock] ring */
     size_t nblock;
-    /* Used by the thread that reads.  Threads take turns at that, under the
-     * lock. */
+    /* Used by the thread that reads: one at a time, under the lock. */
     struct reader *reader;
     size_t input; /* number of the input that is read */
     double done;  /* bytes of the inputs before this one */

@@ -58,7 +58,7 @@ like 'the message names the ids of the hub' 'ORG/NAME' told
 for model in 'smollm2-135m 134515008' 'qwen2.5-coder-0.5b 630167424' \
     'qwen2.5-coder-1.5b 1777088000' 'gemma3-270m 268098176'; do
     ok "${model% *} need not be there" plan run -q -m "${model% *}"
-    equal "it has the parameters of the file" \
+    equal "${model% *} has the parameters of its file" \
         "$(awk '$1 == "parameters" { print $2 }' out)" "${model#* }"
 done
 ok 'plan cluster knows it too' plan cluster -q -m qwen2.5-coder-1.5b --machine xeon-amx
@@ -66,10 +66,14 @@ ok 'a cut student is planned' plan run -q -m smollm2-135m --ratio 0.25
 # 28311552 + 576 and 20 blocks of 3540096, the most that leave three quarters
 equal 'it has whole blocks of at most three quarters of the parameters' \
     "$(awk '$1 == "parameters" { print $2 }' out)" 99114048
+status 2 'a share that not even one block leaves is refused' plan run -q \
+    -m smollm2-135m --ratio 0.9
+like 'the message says what is left' 'ratio 0[.]9: with a single block 0[.]237' err
 status 3 'a name of sizes alone is refused' plan run -q -m llama-3.1-70b
 like 'the message names who reads it' 'llama-3.1-70b: .* only plan cluster' err
 mkdir gemma3-270m
 status 1 'a folder of that name is not passed over' plan run -q -m gemma3-270m
+status 1 'plan cluster reads a folder of that name, too' plan cluster -q -m gemma3-270m --machine xeon-amx
 
 # --- this machine ---
 status 2 'a machine that is not calibrated is refused' plan search -q -m s.json \

@@ -91,6 +91,8 @@ in 10[.]8 s every 20 steps; [0-9.]+ % of the time is work [(][0-9:]+[)]; \
 90 % with sync=[0-9]+$" out
 ok 'plan run answers for exchanges at each step' answer nodes=4 net_gbs=1000mbit
 like 'it says so' 'in 10[.]8 s every step; ' out
+status 2 'fewer rows than machines are refused' answer -B 2 nodes=4 net_gbs=1gbit
+like 'the message names both' 'B 2: fewer rows than nodes=4' err
 ok 'plan run answers for one machine' answer sync=20
 unlike 'one machine waits for nothing' '^network' out
 ok 'plan measure has the exchange' plan measure -q -m new.json -j 1 -B 4 -T 64 \

@@ -199,6 +199,16 @@ like 'the plan says which files are passed over' \
 like 'the plan says what is held out' '^  left out 1 documents that share words' out
 ok 'some of a few texts beside other files is held out' distil -o beside2 --tokens 200 \
     --dry-run papers
+unlike 'documents that are held out are not left out, too' '^  left out' out
+# judged_share FILE: per cent of the text in FILE that is held out
+judged_share() {
+    env -u JUDGED_SHARE make -s -f "$top/recipes/own.mk" TEACHER="$gguf" TEXT="$1" help |
+        awk '$1 == "JUDGED_SHARE" { print $2 }'
+}
+equal '10 % of few bytes are held out' "$(judged_share held.txt)" 10
+head -c 10000000 /dev/zero | tr '\000' a >large.txt
+equal '5 % of 10 MB are held out' "$(judged_share large.txt)" 5
+rm large.txt
 
 # --- the time is short for answers ---
 # timed MINUTES [CHOSEN]: the length of the run in the folder told

@@ -1,7 +1,8 @@
 /* lib/format/gguf_tok_write: a tokenizer.json put into a GGUF and read back
- * gives the ids of the original's own library (tests/golden/tok).  A GGUF's
- * tokenizer, made JSON and GGUF again, is the same.  What a GGUF has no
- * key for is refused by name. */
+ * gives the ids of the original's own library (tests/golden/tok).  The
+ * tokenizer of a GGUF, written as tokenizer.json and from that as a GGUF, has
+ * the same keys and values.  Properties of a tokenizer.json for which GGUFs
+ * have no key are refused by name. */
 #include "../lib/tok_answers.h"
 #include "format/gguf_tok.h"
 #include "format/gguf_tok_write.h"

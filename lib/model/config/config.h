@@ -142,12 +142,12 @@ int config_from_json(struct config *c, const json_t *j, struct err *e);
 /* The part of a parsed config.json that is about text: its text_config, if
  * model_type is no family; else j. */
 const json_t *config_text(const json_t *j);
-/* config_from_json, and *b becomes the blocks' shapes [L], which the caller
- * frees. */
+/* As config_from_json, and set *b to the shapes of the blocks [L], which the
+ * caller frees. */
 int config_read(struct config *c, struct block_shape **b, const json_t *j,
     struct err *e);
-/* Read the file at path, as config_read; errors begin with path.  b may be
- * NULL. */
+/* Read the config.json at path: config_read, or config_from_json if b is NULL.
+ * Errors begin with path. */
 int config_load(struct config *c, struct block_shape **b, const char *path,
     struct err *e);
 /* Check that sizes, ids and RoPE numbers go together.  config_from_json does
