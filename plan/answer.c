@@ -6,8 +6,8 @@
 #include "base/pool.h"
 #include "base/quota.h"
 #include "cli/die.h"
-#include "cli/progress.h"
 #include "cli/place.h"
+#include "kern/kern.h"
 #include "model/pass/compute.h"
 #include "train/plan.h"
 
@@ -126,9 +126,10 @@ node_rows(const struct process *p)
     return (p->in.rows + nodes - 1) / nodes;
 }
 
-/* Predict the time from the calibration of this machine. */
+/* Predict the time from the calibration of this machine; compute: the format of
+ * products, of compute_names. */
 static struct seconds
-calibrated_step(const struct process *p)
+calibrated_step(const struct process *p, int compute)
 {
     struct request in = p->in;
     struct ranges none;
@@ -142,7 +143,7 @@ calibrated_step(const struct process *p)
     j.batch = (double)node_rows(p);
     j.micro = (double)plan_micro(in.micro, node_rows(p), in.T);
     j.batch = ceil(j.batch / j.micro) * j.micro;
-    j.compute = p->compute != 0 ? COMPUTE_BF16 : COMPUTE_F32;
+    j.compute = compute != 0 ? COMPUTE_BF16 : COMPUTE_F32;
     request_shapes(&j, &in);
     predict(&f, &j);
     return (struct seconds){ figure_of(&f, "step"),
@@ -157,7 +158,7 @@ calibrated_step(const struct process *p)
  * than products.
  */
 static struct seconds
-estimated_step(const struct figures *f, const struct process *p)
+estimated_step(const struct figures *f, const struct process *p, int compute)
 {
     static const double RATE = 0.6;
     const double tokens = (double)(node_rows(p) * p->in.T);
@@ -165,34 +166,42 @@ estimated_step(const struct figures *f, const struct process *p)
     const double flop = tokens *
         (figure_of(f, "token.train") + (isfinite(teacher) ? teacher : 0.0));
     struct pool *pool = setup_rank_pool(p->threads);
-    const double s = flop / (1e12 * RATE * speed_fastest(pool));
+    double s;
 
+    kern_compute(compute_names[compute]);
+    s = flop / (1e12 * RATE * speed_fastest(pool));
+    kern_compute(compute_names[p->compute]);
     pool_free(pool);
     return (struct seconds){ s, UNKNOWN_LOW * s, UNKNOWN_HIGH * s,
         "estimated; plan measure says better" };
 }
 
 static struct seconds
-step_seconds(const struct figures *f, const struct process *p)
+predicted_step(const struct figures *f, const struct process *p, int compute)
 {
-    const double step =
-        figure_of(f, "time.step") - network_step(f, &p->network);
     char *kept = machine_kept();
     const int is_kept = kept != NULL && io_exists(kept);
 
     free(kept);
-    if (isfinite(step))
-        return (struct seconds){ step, ANCHOR_LOW * step, ANCHOR_HIGH * step,
-            "measured: a step" };
-    return is_kept && p->ratio == 0.0 ? calibrated_step(p)
-                                      : estimated_step(f, p);
+    return is_kept && p->ratio == 0.0 ? calibrated_step(p, compute)
+                                      : estimated_step(f, p, compute);
 }
 
-/* Write the time of a whole run in out. */
+/* Append the time of a whole run, to two digits: its range is much wider than
+ * what that leaves out. */
 static void
-run_clock(const struct figures *f, double step, char out[32])
+put_run_time(struct buf *b, const struct figures *f, double step)
 {
-    progress_clock(figure_of(f, "run.steps") * step, out, 32);
+    const double s = figure_of(f, "run.steps") * step;
+
+    if (s < 120.0)
+        buf_addf(b, "%.0f s", s);
+    else if (s < 120.0 * 60.0)
+        buf_addf(b, "%.0f min", s / 60.0);
+    else if (s < 72.0 * 3600.0)
+        buf_addf(b, s < 36000.0 ? "%.1f h" : "%.0f h", s / 3600.0);
+    else
+        buf_addf(b, s < 864000.0 ? "%.1f days" : "%.0f days", s / 86400.0);
 }
 
 /* Append what the nodes wait for, if there are several. */
@@ -202,13 +211,11 @@ put_network(struct buf *b, const struct figures *f, const struct process *p,
 {
     const struct job *j = &p->network;
     struct figures own = { .n = 0 };
-    char time[32];
 
     if (!(j->nodes > 1.0))
         return;
     network_add(&own, j, figure_of(f, "parameters"));
     network_working(&own, j, work);
-    run_clock(f, work, time);
     buf_addf(b,
         "network %.0f machines like this one each send %.3g GB in %.3g s ",
         j->nodes, figure_of(&own, "exchange.bytes") * 1e-9,
@@ -217,26 +224,34 @@ put_network(struct buf *b, const struct figures *f, const struct process *p,
         buf_addf(b, "every %.0f steps", j->sync);
     else
         buf_adds(b, "every step");
-    buf_addf(b, "; %.1f %% of the time is work (%s); 90 %% with sync=%.0f\n",
-        100.0 * figure_of(&own, "working"), time,
-        figure_of(&own, "sync.least"));
+    buf_addf(b, "; %.1f %% of the time is work (",
+        100.0 * figure_of(&own, "working"));
+    put_run_time(b, f, work);
+    buf_addf(b, "); 90 %% with sync=%.0f\n", figure_of(&own, "sync.least"));
 }
 
 static void
 put_time(struct buf *b, const struct figures *f, const struct process *p)
 {
     const double waits = network_step(f, &p->network);
-    const struct seconds s = step_seconds(f, p);
-    char likely[32], low[32], high[32];
+    const double step = figure_of(f, "time.step") - waits;
+    const int fastest = compute_fastest();
+    const struct seconds s = isfinite(step) ? (struct seconds){ step,
+        ANCHOR_LOW * step, ANCHOR_HIGH * step, "measured: a step" }
+                                            : predicted_step(f, p, p->compute);
 
-    run_clock(f, s.likely + waits, likely);
-    run_clock(f, s.low + waits, low);
-    run_clock(f, s.high + waits, high);
-    buf_addf(b, "time    %s, likely %s to %s (%s%s)\n", likely, low, high,
-        s.how,
-        p->compute == 0 && compute_fastest() != 0
-            ? "; --compute amx is faster here"
-            : "");
+    buf_adds(b, "time    ");
+    put_run_time(b, f, s.likely + waits);
+    buf_adds(b, ", likely ");
+    put_run_time(b, f, s.low + waits);
+    buf_adds(b, " to ");
+    put_run_time(b, f, s.high + waits);
+    buf_addf(b, " (%s)", s.how);
+    if (p->compute == 0 && fastest != 0) {
+        buf_addf(b, "; --compute %s: ", compute_names[fastest]);
+        put_run_time(b, f, predicted_step(f, p, fastest).likely + waits);
+    }
+    buf_addc(b, '\n');
     put_network(b, f, p, s.likely);
 }
 

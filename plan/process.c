@@ -305,14 +305,8 @@ process_predict(struct figures *f, const struct process *all)
     open_layout(&m, o->in.model, o);
     if (o->ratio > 0.0)
         drop_last_blocks(&m, o->ratio);
-    if (teacher != NULL) {
+    if (teacher != NULL)
         open_layout(&t, o->in.teacher, o);
-        if (o->in.top > 0 && t.c.V != m.c.V)
-            die(EX_INPUT,
-                "--top needs one vocabulary: %s has a vocabulary of %zu, %s "
-                "one of %zu",
-                o->in.teacher, t.c.V, o->in.model, m.c.V);
-    }
     if (o->in.top > m.c.V)
         die(EX_USAGE, "--top %zu is more than the vocabulary: give %zu or less",
             o->in.top, m.c.V);

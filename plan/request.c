@@ -1,6 +1,7 @@
 /* Options of predictions: see request.h */
 #include "request.h"
 #include "predict.h"
+#include "shipped.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -26,14 +27,21 @@ request_check(const struct request *in, int ranks)
 void
 request_model_exists(const char *path)
 {
-    if (!io_exists(path))
-        die(EX_SYS,
-            "%s: there is no such model: give a directory, a .gguf file, a "
-            "config.json, ORG/NAME in the cache of Hugging Face's programs, or "
-            "the name of a model of known sizes: gemma3-270m, "
-            "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b or smollm2-135m, which "
-            "scripts/get-model fetches",
-            SHOWN(path));
+    const char *nearest;
+
+    if (io_exists(path))
+        return;
+    nearest = shipped_nearest(path);
+    if (nearest != NULL)
+        die(EX_SYS, "%s: there is no such model; did you mean %s?", SHOWN(path),
+            nearest);
+    die(EX_SYS,
+        "%s: there is no such model: give a directory, a .gguf file, a "
+        "config.json, ORG/NAME in the cache of Hugging Face's programs, or "
+        "the name of a model of known sizes: gemma3-270m, "
+        "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b or smollm2-135m, which "
+        "scripts/get-model fetches",
+        SHOWN(path));
 }
 
 void

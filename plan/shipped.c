@@ -1,9 +1,12 @@
 /* Built-in files: see shipped.h.  The Makefile makes data.h from them. */
 #include "shipped.h"
 #include "base/io.h"
+#include "cli/opt.h"
 #include "format/json.h"
 
 #include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +34,31 @@ const char *
 shipped_model(const char *name)
 {
     return io_exists(name) ? NULL : shipped_text("models", name);
+}
+
+const char *
+shipped_nearest(const char *text)
+{
+    static const char folder[] = "models/";
+    const size_t n = sizeof folder - 1;
+    static char nearest[64];
+    size_t least = SIZE_MAX;
+
+    for (const struct file *f = files; f->name != NULL; f++) {
+        char name[sizeof nearest];
+        size_t d;
+
+        if (strncmp(f->name, folder, n) != 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s",
+            (int)(strlen(f->name + n) - strlen(".json")), f->name + n);
+        d = opt_nearness(text, name);
+        if (d < least) {
+            least = d;
+            memcpy(nearest, name, sizeof nearest);
+        }
+    }
+    return least < SIZE_MAX ? nearest : NULL;
 }
 
 const json_t *

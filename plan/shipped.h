@@ -12,6 +12,9 @@ const char *shipped_text(const char *folder, const char *name);
 /* Text of plan/models/NAME.json; NULL: there is none, or there is a file or
  * folder NAME, which is then the model. */
 const char *shipped_model(const char *name);
+/* The name in plan/models of which text is probably a misspelling; NULL:
+ * none. */
+const char *shipped_nearest(const char *text);
 /* The JSON of a file of plan/, such as figures.json, which stays unchanged. */
 const json_t *shipped_json(const char *name);
 /* Append the names of all machines: "a100, h100". */

@@ -87,7 +87,7 @@ answer() {
 }
 ok 'plan run answers for four machines' answer nodes=4 net_gbs=1000mbit sync=20
 like 'it says what the machines wait for' "^network 4 machines like this one each send 0[.]807 GB \
-in 10[.]8 s every 20 steps; [0-9.]+ % of the time is work [(][0-9:]+[)]; \
+in 10[.]8 s every 20 steps; [0-9.]+ % of the time is work [(][0-9.]+ (s|min|h|days)[)]; \
 90 % with sync=[0-9]+$" out
 ok 'plan run answers for exchanges at each step' answer nodes=4 net_gbs=1000mbit
 like 'it says so' 'in 10[.]8 s every step; ' out
