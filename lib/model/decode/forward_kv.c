@@ -14,25 +14,12 @@
 #include "model/files/adapter.h"
 #include "model/pass/angles.h"
 #include "model/pass/attention.h"
-#include "model/pass/experts.h"
 #include "model/config/delta_config.h"
 #include "model/decode/kv_impl.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Are matrices of experts packed for products in integers? */
-static int
-experts_packed(const struct model *m)
-{
-    int any = 0;
-
-    for (size_t i = 0; i < m->c.L; i++)
-        for (int t = W_EXPERT_GATE; t <= W_EXPERT_DOWN; t++)
-            any |= m->block[i].w[t].ints != NULL;
-    return any;
-}
 
 /* The most columns of a matrix that kv_products.c multiplies with. */
 static size_t
@@ -69,10 +56,8 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->x = arena_alloc(a, KV_TILE * c->d, sizeof(float));
     k->first = arena_alloc(a, KV_TILE, sizeof *k->first);
     k->last = arena_alloc(a, k->texts * c->d, sizeof(float));
-    delta_kv_lay(&k->delta, m, k->texts, a);
+    text_states_lay(&k->states, m, k->texts, a);
     k->span = arena_alloc(a, KV_TILE, sizeof *k->span);
-    if (experts_packed(m))
-        experts_lay_rounded(k->f, a);
     angles_lay(c, k->longest, a, &k->cs, &k->cs_local);
     if (k->longest > angles_short(c))
         k->cs_row = arena_alloc(a, KV_TILE * config_rotary(c), sizeof(float));
@@ -349,7 +334,7 @@ kv_rule(struct run *u)
 {
     struct kvcache *k = u->cache;
 
-    delta_kv_rule(&k->delta, u, k->span, k->spans);
+    text_states_rule(&k->states, u, k->span, k->spans);
 }
 
 static const float *
@@ -357,14 +342,14 @@ kv_before(const struct run *u, const struct run_row *r, size_t back)
 {
     const struct kvcache *k = u->cache;
 
-    return delta_kv_before(&k->delta, u, &k->span[k->row[r->at].span], r->at,
-        back);
+    return text_states_before(&k->states, u, &k->span[k->row[r->at].span],
+        r->at, back);
 }
 
 static void
 kv_convolved(struct run *u)
 {
-    delta_kv_keep(&u->cache->delta, u, u->cache->span, u->cache->spans);
+    text_states_keep(&u->cache->states, u, u->cache->span, u->cache->spans);
 }
 
 static const struct engine with_cache = { kv_stages, kv_heads, kv_rule,
@@ -431,7 +416,7 @@ add_kv_row(struct kvcache *k, const struct kv_row *r, uint32_t id,
         k->run[k->runs++] = (struct kv_run){ row, 0 };
     k->run[k->runs - 1].n++;
     if (row == 0 || k->row[row - 1].text != r->text)
-        k->span[k->spans++] = (struct delta_run){ r->text, row, 0, r->pos };
+        k->span[k->spans++] = (struct text_run){ r->text, row, 0, r->pos };
     k->span[k->spans - 1].n++;
     k->row[row].span = k->spans - 1;
     embed_id(k->f, id, r->pos, k->x + row * m->c.d);

@@ -23,7 +23,7 @@
  * depend on kv_more.length too: they are the bits of fwd_states for a row of
  * that length.
  *
- * A model with `linear` blocks has a state for each text too (delta_kv.h),
+ * A model with `linear` blocks has a state for each text too (text_states.h),
  * beside the pages.  Its texts cannot share pages.
  *
  * Texts and pages are numbers below those given to kv_new.  Functions that

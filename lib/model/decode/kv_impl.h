@@ -3,7 +3,7 @@
 #ifndef MODEL_KV_IMPL_H
 #define MODEL_KV_IMPL_H
 
-#include "model/decode/delta_kv.h"
+#include "model/decode/text_states.h"
 #include "model/decode/forward_kv.h"
 #include "model/decode/kv_pages.h"
 
@@ -41,11 +41,11 @@ struct kvcache {
     struct kv_row *row; /* [KV_TILE] */
     struct kv_run *run; /* [KV_TILE] */
     size_t rows, runs;
-    float *x;               /* [KV_TILE,d] residual stream */
-    float *last;            /* [texts,d] final states whose logits are wanted */
-    uint32_t *first;        /* [KV_TILE] zeros, for struct rows */
-    struct delta_kv delta;  /* of `linear` blocks */
-    struct delta_run *span; /* [KV_TILE] a run of tokens for each text of the
+    float *x;        /* [KV_TILE,d] residual stream */
+    float *last;     /* [texts,d] final states whose logits are wanted */
+    uint32_t *first; /* [KV_TILE] zeros, for struct rows */
+    struct text_states states; /* of `linear` blocks */
+    struct text_run *span;     /* [KV_TILE] a run of tokens for each text of the
                              * tile, `spans` runs, in order of rows */
     size_t spans;
     float *cs, *cs_local;   /* [longest,rotary] angles, as in struct fwd */

@@ -243,6 +243,16 @@ block_shape(const struct block *b)
 }
 
 void
+block_set_shape(struct block *b, const struct block_shape *shape)
+{
+    b->groups = shape->groups;
+    b->mlp = shape->mlp;
+    b->source = shape->source;
+    b->experts = shape->experts;
+    b->linear = shape->linear;
+}
+
+void
 model_shape(const struct model *m, struct block_shape *b)
 {
     for (size_t i = 0; i < m->c.L; i++)

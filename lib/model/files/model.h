@@ -32,6 +32,7 @@ struct block {
 };
 
 struct block_shape block_shape(const struct block *b);
+void block_set_shape(struct block *b, const struct block_shape *shape);
 
 struct model {
     struct config c;

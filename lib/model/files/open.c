@@ -527,13 +527,8 @@ read_hf_config(struct model *m, struct model_source *s, struct err *e)
         err_prefix(e, "%s", path);
         goto done;
     }
-    for (size_t i = 0; i < m->c.L; i++) {
-        m->block[i].groups = b[i].groups;
-        m->block[i].mlp = b[i].mlp;
-        m->block[i].source = b[i].source;
-        m->block[i].experts = b[i].experts;
-        m->block[i].linear = b[i].linear;
-    }
+    for (size_t i = 0; i < m->c.L; i++)
+        block_set_shape(&m->block[i], &b[i]);
     if ((r = sparse_read(m, j, e)) < 0 || (r = origin_read(m, j, e)) < 0)
         err_prefix(e, "%s", path);
 done:

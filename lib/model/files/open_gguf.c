@@ -393,14 +393,9 @@ take_all(struct model *m, struct model_source *s, struct err *e)
     model_set_bias(m);
     m->block = xcalloc(c->L, sizeof *m->block);
     for (size_t i = 0; i < c->L; i++) {
-        struct block *b = &m->block[i];
         const struct block_shape all = config_whole_block(c, i);
 
-        b->groups = all.groups;
-        b->mlp = all.mlp;
-        b->experts = all.experts;
-        b->linear = all.linear;
-        b->source = i;
+        block_set_shape(&m->block[i], &all);
         if (take_block(m, s, i, e) < 0)
             return -1;
     }

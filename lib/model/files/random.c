@@ -101,11 +101,7 @@ fill_random(struct model *m, const struct block_shape *shape, uint64_t seed,
         struct block *b = &m->block[i];
         size_t rows, cols;
 
-        b->groups = is.groups;
-        b->mlp = is.mlp;
-        b->source = is.source;
-        b->experts = is.experts;
-        b->linear = is.linear;
+        block_set_shape(b, &is);
         for (int w = 0; w < W_N; w++) {
             block_dims(c, w, &is, &rows, &cols);
             if (rows > 0 && block_is_delta(w) && block_is_vector(w))

@@ -26,6 +26,18 @@ experts_widths(const struct config *c, const struct block_shape *b,
     raise_to(&w->route, b->experts);
 }
 
+/* Are matrices of experts packed for products in integers? */
+static int
+any_packed(const struct model *m)
+{
+    int any = 0;
+
+    for (size_t i = 0; i < m->c.L; i++)
+        for (int t = W_EXPERT_GATE; t <= W_EXPERT_DOWN; t++)
+            any |= m->block[i].w[t].ints != NULL;
+    return any;
+}
+
 /* Allocate room for AT_ONCE tokens, or a sequence if that is longer; more would
  * cost memory and gain nothing. */
 static void
@@ -57,6 +69,8 @@ experts_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
     x->xs = arena_alloc(a, pairs * d, sizeof(float));
     x->gate = arena_alloc(a, pairs * I, sizeof(float));
     x->up = arena_alloc(a, pairs * I, sizeof(float));
+    if (any_packed(f->m))
+        x->rounded = arena_alloc(a, pairs, int_row_bytes(d > I ? d : I));
     if (!(parts & FWD_TRAIN))
         return;
     x->act = arena_alloc(a, pairs * I, sizeof(float));
@@ -66,15 +80,6 @@ experts_lay(struct fwd *f, size_t rows, int parts, struct arena *a)
     x->by = arena_alloc(a, pairs, sizeof(float));
     x->dz = arena_alloc(a, tokens * E, sizeof(float));
     x->dx = arena_alloc(a, tokens * d, sizeof(float));
-}
-
-void
-experts_lay_rounded(struct fwd *f, struct arena *a)
-{
-    struct experts *x = f->room[ROOM_EXPERTS];
-
-    x->rounded = arena_alloc(a, x->tokens * x->how.k,
-        int_row_bytes(x->d > x->I ? x->d : x->I));
 }
 
 /* ---- tasks ---- */

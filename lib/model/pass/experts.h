@@ -46,9 +46,6 @@ struct experts_grads {
     float *dshared; /* [B,Tp] of the logit of the shared expert's gate */
 };
 
-/* Allocate room for products in integers, after `lay` of part_experts. */
-void experts_lay_rounded(struct fwd *f, struct arena *a);
-
 /* Functions of part_experts that are in experts_backward.c. */
 void experts_lay_back(struct grads *g, const struct fwd *f, size_t rows,
     size_t tokens, struct arena *a);

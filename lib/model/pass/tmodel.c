@@ -414,11 +414,9 @@ init(struct tmodel *t, const struct model *from, enum dtype grads,
     t->m.origin = json_incref(from->origin);
     t->m.block = xcalloc(L, sizeof *t->m.block);
     for (size_t i = 0; i < L; i++) {
-        t->m.block[i].groups = from->block[i].groups;
-        t->m.block[i].mlp = from->block[i].mlp;
-        t->m.block[i].source = from->block[i].source;
-        t->m.block[i].experts = from->block[i].experts;
-        t->m.block[i].linear = from->block[i].linear;
+        const struct block_shape is = block_shape(&from->block[i]);
+
+        block_set_shape(&t->m.block[i], &is);
         t->m.block[i].sparse = from->block[i].sparse;
     }
     arena_plan(&plan);
@@ -517,14 +515,11 @@ tmodel_layout(struct tmodel *t, const struct config *c,
     for (size_t i = 0; i < c->L; i++) {
         struct block *b = &m.block[i];
 
-        const struct block_shape is =
+        struct block_shape is =
             shape != NULL ? shape[i] : config_whole_block(c, i);
 
-        b->groups = is.groups;
-        b->mlp = is.mlp;
-        b->experts = is.experts;
-        b->linear = is.linear;
-        b->source = i;
+        is.source = i;
+        block_set_shape(b, &is);
         for (int k = 0; k < W_N; k++)
             block_dims(c, k, &is, &b->w[k].rows, &b->w[k].cols);
     }

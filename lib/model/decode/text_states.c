@@ -1,5 +1,5 @@
-/* States of texts for generation; see delta_kv.h. */
-#include "model/decode/delta_kv.h"
+/* States of texts for generation; see text_states.h. */
+#include "model/decode/text_states.h"
 #include "model/config/delta_config.h"
 #include "model/decode/forward_kv.h"
 #include "model/pass/conv.h"
@@ -24,7 +24,7 @@ window_rows(const struct config *c)
 }
 
 void
-delta_kv_lay(struct delta_kv *d, const struct model *m, size_t texts,
+text_states_lay(struct text_states *d, const struct model *m, size_t texts,
     struct arena *a)
 {
     const struct config *c = &m->c;
@@ -45,15 +45,16 @@ delta_kv_lay(struct delta_kv *d, const struct model *m, size_t texts,
         conv_channels(c) * sizeof(float));
 }
 
-struct delta_job {
-    const struct delta_kv *d;
+struct states_job {
+    const struct text_states *d;
     struct run *u;
-    const struct delta_run *run;
+    const struct text_run *run;
 };
 
 /* The numbers of a text in block i: `all` has n for each text and block. */
 static float *
-text_part(const struct delta_kv *d, size_t i, float *all, size_t text, size_t n)
+text_part(const struct text_states *d, size_t i, float *all, size_t text,
+    size_t n)
 {
     return all + (text * d->blocks + d->block[i]) * n;
 }
@@ -62,7 +63,8 @@ text_part(const struct delta_kv *d, size_t i, float *all, size_t text, size_t n)
 
 /* The row of a text's window that keeps the token at position p. */
 static float *
-window_row(const struct delta_kv *d, const struct run *u, size_t text, size_t p)
+window_row(const struct text_states *d, const struct run *u, size_t text,
+    size_t p)
 {
     const size_t rows = window_rows(d->c), C = conv_of(u->f)->C;
 
@@ -73,8 +75,8 @@ window_row(const struct delta_kv *d, const struct run *u, size_t text, size_t p)
 static void
 keep_run(void *ctx, size_t task, size_t worker)
 {
-    const struct delta_job *j = ctx;
-    const struct delta_run *r = &j->run[task];
+    const struct states_job *j = ctx;
+    const struct text_run *r = &j->run[task];
     const struct conv *k = conv_of(j->u->f);
     const size_t rows = window_rows(j->d->c);
 
@@ -85,17 +87,17 @@ keep_run(void *ctx, size_t task, size_t worker)
 }
 
 void
-delta_kv_keep(const struct delta_kv *d, struct run *u,
-    const struct delta_run *run, size_t n)
+text_states_keep(const struct text_states *d, struct run *u,
+    const struct text_run *run, size_t n)
 {
-    struct delta_job j = { d, u, run };
+    struct states_job j = { d, u, run };
 
     pool_run(u->f->pool, n, keep_run, &j);
 }
 
 const float *
-delta_kv_before(const struct delta_kv *d, const struct run *u,
-    const struct delta_run *run, size_t row, size_t back)
+text_states_before(const struct text_states *d, const struct run *u,
+    const struct text_run *run, size_t row, size_t back)
 {
     const struct conv *k = conv_of(u->f);
     const size_t t = row - run->row;
@@ -111,10 +113,10 @@ delta_kv_before(const struct delta_kv *d, const struct run *u,
 static void
 delta_head_run(void *ctx, size_t task, size_t worker)
 {
-    const struct delta_job *j = ctx;
+    const struct states_job *j = ctx;
     const struct delta_room *w = delta_room(j->u->f);
     const size_t values = w->s->values, h = task % values;
-    const struct delta_run *r = &j->run[task / values];
+    const struct text_run *r = &j->run[task / values];
     float *state =
         text_part(j->d, j->u->i, j->d->state, r->text, state_floats(j->d->c)) +
         h * delta_state(w->s);
@@ -128,10 +130,10 @@ delta_head_run(void *ctx, size_t task, size_t worker)
 }
 
 void
-delta_kv_rule(const struct delta_kv *d, struct run *u,
-    const struct delta_run *run, size_t n)
+text_states_rule(const struct text_states *d, struct run *u,
+    const struct text_run *run, size_t n)
 {
-    struct delta_job j = { d, u, run };
+    struct states_job j = { d, u, run };
 
     delta_mix(u, &u->mixer);
     pool_run(u->f->pool, n * d->c->delta.values, delta_head_run, &j);
