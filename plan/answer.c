@@ -2,6 +2,7 @@
 #include "answer.h"
 #include "predict.h"
 #include "speed.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/pool.h"
 #include "base/quota.h"
@@ -45,32 +46,50 @@ static const struct {
     { "--act bf16", offsetof(struct process, act) },
     { "--moments bf16", offsetof(struct process, moments) },
     { "--grad bf16", offsetof(struct process, grad) } };
+enum { SMALLER = sizeof smaller / sizeof *smaller };
 
-/* Append options of student to `options`, each with a space before it, until
- * the run takes at most `limit` bytes.  1: it does with these options; 0: it
- * takes more with all options there are. */
+/* Bytes of a run. */
+static double
+takes(const struct process *p)
+{
+    struct figures f = { .n = 0 };
+    struct programs m;
+
+    process_predict(&f, p);
+    return memory_of(&f, &m);
+}
+
+/* Append options of student to `options`, each with a space before it, with
+ * which the run takes at most `limit` bytes, and none that it does not need for
+ * that.  0: it takes more with all options there are, which are appended. */
 static int
 find_remedy(struct buf *options, const struct process *p, double limit)
 {
     struct process less = *p;
-    struct programs m;
+    int *set[SMALLER], fits = 0;
+    size_t n = 0, at[SMALLER];
 
     less.measure = 0;
-    for (size_t i = 0; i < sizeof smaller / sizeof *smaller; i++) {
+    for (size_t i = 0; !fits && i < SMALLER; i++) {
         int *value = (int *)(void *)((char *)&less + smaller[i].at);
-        struct figures f = { .n = 0 };
 
         if (*value != 0 ||
             (p->effective.of > 0 &&
                 strcmp(smaller[i].text, "--grad bf16") == 0))
             continue;
         *value = 1;
-        buf_addf(options, " %s", smaller[i].text);
-        process_predict(&f, &less);
-        if (memory_of(&f, &m) <= limit)
-            return 1;
+        set[n] = value;
+        at[n++] = i;
+        fits = takes(&less) <= limit;
     }
-    return 0;
+    for (size_t i = 0; i < n; i++) {
+        *set[i] = 0;
+        if (fits && i + 1 < n && takes(&less) <= limit)
+            continue;
+        *set[i] = 1;
+        buf_addf(options, " %s", smaller[at[i]].text);
+    }
+    return fits;
 }
 
 static void
@@ -151,6 +170,46 @@ calibrated_step(const struct process *p, int compute)
         "measured: plan calibrate" };
 }
 
+/* Share of the time that threads wait for other programs, from which on it is
+ * said. */
+static const double BUSY = 0.1;
+
+/* The share of the time since `before` that threads waited for processors which
+ * other programs had. */
+static double
+waited_since(const struct clock_shares *before)
+{
+    const struct clock_shares now = clock_shares();
+    const double waited = fmax(now.waited - before->waited, 0.0);
+
+    return waited / (fmax(now.run - before->run, 1e-9) + waited);
+}
+
+/* TFLOP/s of products on p's threads.  *busy: other programs have processors.
+ * It is then the speed of one thread, which a moment suffices to see, times the
+ * threads: they are seldom seen to run at once. */
+static double
+product_speed(const struct process *p, int compute, int *busy)
+{
+    const size_t rows = compute == 0 ? 128 : 512; /* a pass is short */
+    const struct clock_shares before = clock_shares();
+    struct pool *pool = setup_rank_pool(p->threads);
+    const double threads = (double)pool_size(pool);
+    double speed;
+
+    kern_compute(compute_names[compute]);
+    speed = speed_fastest(pool, rows);
+    pool_free(pool);
+    *busy = waited_since(&before) > BUSY;
+    if (*busy) {
+        pool = setup_rank_pool(1);
+        speed = fmax(speed, threads * speed_fastest(pool, rows));
+        pool_free(pool);
+    }
+    kern_compute(compute_names[p->compute]);
+    return speed;
+}
+
 /*
  * Predict the time from the operations of a step and the speed of one matrix
  * product, which is measured now.  A whole step reaches RATE of that speed, or
@@ -161,19 +220,15 @@ static struct seconds
 estimated_step(const struct figures *f, const struct process *p, int compute)
 {
     static const double RATE = 0.6;
-    const double tokens = (double)(node_rows(p) * p->in.T);
     const double teacher = figure_of(f, "teacher.token.forward");
-    const double flop = tokens *
+    const double flop = (double)(node_rows(p) * p->in.T) *
         (figure_of(f, "token.train") + (isfinite(teacher) ? teacher : 0.0));
-    struct pool *pool = setup_rank_pool(p->threads);
-    double s;
+    int busy;
+    const double s = flop / (1e12 * RATE * product_speed(p, compute, &busy));
 
-    kern_compute(compute_names[compute]);
-    s = flop / (1e12 * RATE * speed_fastest(pool));
-    kern_compute(compute_names[p->compute]);
-    pool_free(pool);
     return (struct seconds){ s, UNKNOWN_LOW * s, UNKNOWN_HIGH * s,
-        "estimated; plan measure says better" };
+        busy ? "estimated as if no other program ran; plan measure says better"
+             : "estimated; plan measure says better" };
 }
 
 static struct seconds
@@ -204,30 +259,54 @@ put_run_time(struct buf *b, const struct figures *f, double step)
         buf_addf(b, s < 864000.0 ? "%.1f days" : "%.0f days", s / 86400.0);
 }
 
-/* Append what the nodes wait for, if there are several. */
+/* Append what the nodes send and wait for, if there are several.  work: seconds
+ * of a step without waits. */
 static void
 put_network(struct buf *b, const struct figures *f, const struct process *p,
     double work)
 {
     const struct job *j = &p->network;
     struct figures own = { .n = 0 };
+    double exchange, least;
 
     if (!(j->nodes > 1.0))
         return;
     network_add(&own, j, figure_of(f, "parameters"));
     network_working(&own, j, work);
+    exchange = figure_of(&own, "exchange.time");
+    least = figure_of(&own, "sync.least");
     buf_addf(b,
-        "network %.0f machines like this one each send %.3g GB in %.3g s ",
-        j->nodes, figure_of(&own, "exchange.bytes") * 1e-9,
-        figure_of(&own, "exchange.time"));
+        "network %.0f machines like this one each send %.3g GB over %.3g Gbit/s"
+        " in %.3g s ",
+        j->nodes, figure_of(&own, "exchange.bytes") * 1e-9, 8.0 * j->m.net_gbs,
+        exchange);
     if (j->sync > 1.0)
         buf_addf(b, "every %.0f steps", j->sync);
     else
         buf_adds(b, "every step");
-    buf_addf(b, "; %.1f %% of the time is work (",
-        100.0 * figure_of(&own, "working"));
-    put_run_time(b, f, work);
-    buf_addf(b, "); 90 %% with sync=%.0f\n", figure_of(&own, "sync.least"));
+    buf_addf(b, ", and wait for %.0f %% of the time",
+        100.0 * (1.0 - figure_of(&own, "working")));
+    if (least > fmax(1.0, j->sync)) {
+        buf_addf(b, "; with sync=%.0f: ", least);
+        put_run_time(b, f, work + exchange / least);
+    }
+    buf_adds(b, "; one of them alone: ");
+    put_run_time(b, f, work * (double)p->in.rows / (double)node_rows(p));
+    buf_addc(b, '\n');
+}
+
+/* The time of a measured step.  Without the other programs that ran then it
+ * would have been shorter by what they took. */
+static struct seconds
+measured_step(const struct figures *f, double step)
+{
+    const double waited = figure_of(f, "time.waited");
+
+    if (waited > BUSY)
+        return (struct seconds){ step, ANCHOR_LOW * (1.0 - waited) * step,
+            ANCHOR_HIGH * step, "measured: a step beside other programs" };
+    return (struct seconds){ step, ANCHOR_LOW * step, ANCHOR_HIGH * step,
+        "measured: a step" };
 }
 
 static void
@@ -236,11 +315,12 @@ put_time(struct buf *b, const struct figures *f, const struct process *p)
     const double waits = network_step(f, &p->network);
     const double step = figure_of(f, "time.step") - waits;
     const int fastest = compute_fastest();
-    const struct seconds s = isfinite(step) ? (struct seconds){ step,
-        ANCHOR_LOW * step, ANCHOR_HIGH * step, "measured: a step" }
+    const struct seconds s = isfinite(step) ? measured_step(f, step)
                                             : predicted_step(f, p, p->compute);
 
-    buf_adds(b, "time    ");
+    buf_addf(b,
+        "time    %.0f steps of %zu x %zu tokens: ", figure_of(f, "run.steps"),
+        p->in.rows, p->in.T);
     put_run_time(b, f, s.likely + waits);
     buf_adds(b, ", likely ");
     put_run_time(b, f, s.low + waits);
@@ -269,22 +349,28 @@ free_here(void)
 }
 
 static void
-put_disk(struct buf *b, const struct figures *f)
+put_disk(struct buf *b, const struct figures *f, const struct process *p)
 {
     const double one =
         figure_of(f, "memory.weights") + figure_of(f, "memory.moments");
-    const double ids = figure_of(f, "run.disk.ids");
-    const double final = figure_of(f, "run.disk.final");
-    const double all = KEPT * one + ids, there = free_here();
+    const double ids = figure_of(f, "run.disk.ids"), there = free_here();
+    const double all = KEPT * one + ids;
+    const double stored =
+        figure_of(f, p->in.top > 0 ? "run.disk.top" : "run.disk.final") - ids;
 
     buf_addf(b, "disk    %.2f GB: %d checkpoints of %.2f GB, tokens %.2f GB",
         all * 1e-9, KEPT, one * 1e-9, ids * 1e-9);
     if (isfinite(there))
-        buf_addf(b, "; %.1f GB are free here%s", there * 1e-9,
-            all > there ? ", which is not enough" : "");
-    if (isfinite(final))
-        buf_addf(b, "; stored targets of the teacher would take %.2f GB more",
-            (final - ids) * 1e-9);
+        buf_addf(b, "; %.1f GB are free here", there * 1e-9);
+    if (all > there)
+        buf_addf(b, ", which is not enough (student --keep 1: %.2f GB)",
+            (all - one) * 1e-9);
+    if (isfinite(stored))
+        buf_addf(b, "; stored targets of the teacher would take %.2f GB more%s",
+            stored * 1e-9,
+            all <= there && all + stored > there
+                ? ", for which there is no room"
+                : "");
     buf_addc(b, '\n');
 }
 
@@ -294,5 +380,5 @@ answer_put(struct buf *b, const struct figures *f, const struct process *p)
     buf_addc(b, '\n');
     put_memory(b, f, p);
     put_time(b, f, p);
-    put_disk(b, f);
+    put_disk(b, f, p);
 }

@@ -109,8 +109,6 @@ check_cluster_args(const struct cluster_args *a, int several)
     if (several && a->changes.n > 0)
         die(EX_USAGE,
             "a sweep and --what-if are two answers: ask for one of them");
-    if (a->columns != NULL && !several)
-        die(EX_USAGE, "--columns needs a sweep: give a key several values");
     if (a->in.format == FORMAT_BARS && !several)
         die(EX_USAGE, "--format bars needs a sweep: give a key several values");
     if (a->explain && (several || a->changes.n > 0))
@@ -130,7 +128,7 @@ print_cluster(const struct cluster_args *a, char **operand, size_t n)
     int several;
 
     request_job(&j, &a->in, &r, operand, n);
-    several = ranges_swept(&r) != NULL;
+    several = ranges_swept(&r) != NULL || a->columns != NULL;
     check_cluster_args(a, several);
     if (a->keys) {
         put_keys(&b, &j, a);
@@ -163,7 +161,7 @@ cluster_main(int argc, char **argv)
         OPT_LIST(0, "what-if", &a.changes, "key=value,...",
             "predict also with these keys changed; may be repeated"),
         OPT_STR(0, "columns", &a.columns, "name,...",
-            "figures that a sweep prints"),
+            "figures that a table prints"),
         OPT_FLAG(0, "explain", &a.explain, "print the formula of every figure"),
         OPT_FLAG(0, "keys", &a.keys, "list the keys, their values and meaning"),
         OPT_END };

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Where the value of each key is in struct job.  keys.json has the rest. */
 #define JOB(k)                      \
@@ -141,15 +142,16 @@ key_words(struct buf *b, const struct key *k)
 static int
 key_number(const struct key *k, const char *value, double *v)
 {
-    const char *gbit = strstr(value, "gbit"), *gbs = strstr(k->name, "_gbs");
-    const char *unit = gbit != NULL ? gbit : strstr(value, "mbit");
-    const double times = gbit != NULL ? 8.0 : 8000.0; /* of it in a GB/s */
+    const size_t n = strlen(value), end = n > 4 ? n - 4 : n;
+    const double times = strcasecmp(value + end, "gbit") == 0 ? 8.0
+        : strcasecmp(value + end, "mbit") == 0                ? 8000.0
+                                                              : 0.0;
     char *digits;
     int r;
 
-    if (gbs == NULL || unit == NULL || unit[4] != '\0')
+    if (times == 0.0 || strstr(k->name, "_gbs") == NULL)
         return number_real(value, k->lo, k->hi, v);
-    digits = xasprintf("%.*s", (int)(unit - value), value);
+    digits = xasprintf("%.*s", (int)end, value);
     r = number_real(digits, times * k->lo, times * k->hi, v);
     free(digits);
     if (r == 0)

@@ -125,15 +125,18 @@ request_note(const struct job *j, const struct request *in,
         const int same = *job_value(&usual, k) == *job_value(&own, k);
         const int rows = strcmp(k->name, "batch") == 0;
         const int tokens = strcmp(k->name, "length") == 0;
+        const int told = rows || tokens || strcmp(k->name, "nodes") == 0 ||
+            strcmp(k->name, "compute") == 0;
 
         if (values > 1 ||
-            ((k->machine || same) && values == 0 &&
-                !(rows || tokens || strcmp(k->name, "nodes") == 0)))
+            ((k->machine || same) && values == 0 && !told))
             continue;
         buf_addf(&b, " %s=", k->name);
         job_put(&b, j, k);
         if ((rows || tokens) && same && values == 0)
             buf_addf(&b, " (the default; set it by -%c)", rows ? 'B' : 'T');
+        else if (told && same && values == 0)
+            buf_adds(&b, " (the default)");
     }
     note("%s", b.p);
     buf_release(&b);

@@ -42,6 +42,9 @@ print_process(const struct process *p, int explain)
         figure_of(&f, "memory") > (double)plan_limit())
         note("this machine (or its cgroup) has only %.1f GB",
             (double)plan_limit() * 1e-9);
+    if (p->in.tokens == 0)
+        note("--tokens, such as 10M, adds time and disk of a run, and whether "
+             "it fits");
     out_put(b.p, b.n);
     buf_release(&b);
 }

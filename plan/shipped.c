@@ -5,6 +5,7 @@
 #include "format/json.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,24 +41,28 @@ const char *
 shipped_nearest(const char *text)
 {
     static const char folder[] = "models/";
-    const size_t n = sizeof folder - 1;
     static char nearest[64];
-    size_t least = SIZE_MAX;
+    const size_t skip = sizeof folder - 1;
+    char *as = xasprintf("%s", text), name[sizeof nearest];
+    size_t least = SIZE_MAX, d, n = strlen(as);
 
+    if (n > 5 && strcmp(as + n - 5, ".gguf") == 0)
+        as[n - 5] = '\0';
+    for (char *p = as; *p != '\0'; p++)
+        *p = (char)tolower((unsigned char)*p);
     for (const struct file *f = files; f->name != NULL; f++) {
-        char name[sizeof nearest];
-        size_t d;
-
-        if (strncmp(f->name, folder, n) != 0)
+        if (strncmp(f->name, folder, skip) != 0 ||
+            strstr(f->text, "\"model_type\"") == NULL)
             continue;
         snprintf(name, sizeof name, "%.*s",
-            (int)(strlen(f->name + n) - strlen(".json")), f->name + n);
-        d = opt_nearness(text, name);
+            (int)(strlen(f->name + skip) - strlen(".json")), f->name + skip);
+        d = strcmp(as, name) == 0 ? 0 : opt_nearness(as, name);
         if (d < least) {
             least = d;
             memcpy(nearest, name, sizeof nearest);
         }
     }
+    free(as);
     return least < SIZE_MAX ? nearest : NULL;
 }
 

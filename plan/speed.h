@@ -14,10 +14,10 @@
 double speed_time(const struct dist_group *g, void (*run)(void *ctx), void *ctx,
     size_t times);
 
-/* TFLOP/s of the fastest of many short passes through a square matrix, on this
- * rank, measured in a second or less: what the machine can do, also while other
- * programs run. */
-double speed_fastest(struct pool *pool);
+/* TFLOP/s of the fastest of many short passes of `rows` rows through a square
+ * matrix, on this rank, measured in half a second or more: what the machine can
+ * do, also while other programs run. */
+double speed_fastest(struct pool *pool, size_t rows);
 
 /* Fill r->share with measured TFLOP/s of forward and backward passes: through
  * square matrices or, if attention is 1, through attention.  quick 1: the table

@@ -17,7 +17,8 @@ like 'the first line has the memory of all programs' \
     '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+, stream [0-9.]+; fits in (the [0-9.]+ GB that are available|[0-9.]+ GB, but only .* other programs(, or give --.*)?)$' lines
 span='[0-9.]+ (s|min|h|days)'
 like 'the second line has an estimated time and its range' \
-    "^time    $span, likely $span to $span [(]estimated; plan measure says better[)](; --compute amx: $span)?\$" lines
+    "^time    3907 steps of 4 x 64 tokens: $span, likely $span to $span \
+[(]estimated.*; plan measure says better[)](; --compute amx: $span)?\$" lines
 case $(retort doctor 2>/dev/null) in
 *AMX*) faster=like ;;
 *) faster=unlike ;;
@@ -34,6 +35,8 @@ ok 'plan run answers without a teacher' plan run -q -m s.json -j 1 --tokens 1e6
 unlike 'without a teacher no line names one' '^(memory|disk) .*[0-9].*teacher' out
 ok 'plan run of one step is as before' plan run -q -m s.json -j 1
 unlike 'no line is added without --tokens' '^(memory|time|disk) .*(in all|likely|checkpoints)' out
+ok 'plan run of one step says more' plan run -m s.json -j 1
+like 'a note names the option that adds time and disk' '--tokens.* adds time' err
 ok 'plan run prints a table' plan run -q -m s.json -j 1 --tokens 1e6 --format tsv
 unlike 'a table has no such lines' '^(memory|time|disk) .*(in all|likely|checkpoints)' out
 ok 'plan run answers for a model that is too large' plan run -q -m big.json -j 1 \
@@ -44,7 +47,7 @@ like 'the line says what would make it fit, or that nothing does' \
 ok 'plan run answers for a run of many checkpoints' plan run -q -m wide.json -j 1 \
     --tokens 1e15
 like 'a disk that is too small is named' \
-    '^disk .* GB are free here, which is not enough$' out
+    '^disk .* GB are free here, which is not enough [(]student --keep 1: [0-9.]+ GB[)]$' out
 
 # --- a model that is missing ---
 status 1 'a missing model is refused' plan run -q -m none --tokens 1e6
@@ -57,6 +60,10 @@ done
 like 'the message names the ids of the hub' 'ORG/NAME' told
 status 1 'a misspelt model is refused' plan run -q -m smolm2-135m
 like 'the message suggests the name' 'smolm2-135m: .*did you mean smollm2-135m' err
+status 1 'the name of a file of that model is refused' plan run -q -m SmolLM2-135M.gguf
+like 'the message suggests the name of the model' 'did you mean smollm2-135m' err
+status 1 'a name of sizes alone is not suggested' plan run -q -m llama-3.1-80b
+unlike 'the message has no other name' 'did you mean' err
 # Sizes as those files have, read by `plan run` from them once.
 for model in 'smollm2-135m 134515008' 'qwen2.5-coder-0.5b 630167424' \
     'qwen2.5-coder-1.5b 1777088000' 'gemma3-270m 268098176'; do

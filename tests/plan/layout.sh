@@ -391,8 +391,9 @@ like 'the message for an unknown machine names the shipped' \
 status 2 'changes of a sweep are refused' plan cluster -m own.json \
     --machine h100 --what-if tensor=2 nodes=1,2
 like 'the message for changes of a sweep says to choose' 'ask for one' err
-status 2 'columns without a sweep are refused' plan cluster -m own.json \
-    --machine h100 --columns mfu
+ok 'one prediction prints chosen columns' plan cluster -q -m own.json \
+    --machine h100 --columns mfu,step
+like 'it has no other columns' '^ *mfu +step$' out
 for one in '-B 8' 'nodes=8' 'nodes=8 --what-if tensor=2'; do
     # shellcheck disable=SC2086 # words
     status 2 "bars of one prediction by $one are refused" plan cluster -m \
