@@ -93,8 +93,7 @@ job_init(struct job *j)
     j->imbalance = 1.2;
     j->batch = 8;
     j->length = 512;
-    j->weight_bytes = j->grad_bytes = j->act_bytes = j->logits = 2;
-    j->state_bytes = 12;
+    j->logits = 2;
     /* values of the A100, for files of machines that leave these keys out */
     j->m.attention_eff = 0.32;
     j->m.product_reads = 2;

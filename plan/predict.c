@@ -100,12 +100,28 @@ add_cluster_run(struct figures *f, const struct job *j)
             j->tokens * (j->top > 0 ? 6.0 * j->top + 8.0 : 2.0 * j->teacher.d));
 }
 
+/* Set the sizes of numbers that are 0: those of training in f32, or those of
+ * training in mixed precision. */
+static void
+settle_bytes(struct job *j)
+{
+    const int f32 = j->compute == COMPUTE_F32;
+    double *const size[] = { &j->weight_bytes, &j->grad_bytes, &j->act_bytes };
+
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+        if (*size[i] == 0.0)
+            *size[i] = f32 ? 4.0 : 2.0;
+    if (j->state_bytes == 0.0)
+        j->state_bytes = f32 ? 8.0 : 12.0;
+}
+
 void
 predict(struct figures *f, const struct job *given)
 {
     struct job own = *given;
     const struct job *j = &own;
 
+    settle_bytes(&own);
     if (own.adapters > 0) /* an adapter has few parameters */
         own.grad_bytes = own.state_bytes = 0.0;
     f->n = 0;

@@ -174,7 +174,7 @@ near 'the head takes the share of the widest matrix' "$(value step.head)" \
 near 'attention takes the share of its length and head' \
     "$(value step.attention)" \
     "$(by '8 * 3.5 * 4 * 16 * 4.5 * 2 / (989.4e12 * 0.55)')"
-sized compute=f32 product_reads=0
+sized compute=f32 weight_bytes=2 act_bytes=2 product_reads=0
 near 'products in fp32 have their own table' "$(value step.matrix)" \
     "$(by "48 * 2304 / (66.9e12 * 0.833) + $sums")"
 # A message of 8 ranks is an eighth of 4096 states of 8192: halfway.

@@ -17,8 +17,7 @@ is() {
 # four [option ...]: predict a model on four office machines that have fp32
 four() {
     plan cluster -q -m smol.json --machine office -B 4 -T 512 --format tsv \
-        nodes=4 compute=f32 weight_bytes=4 grad_bytes=4 state_bytes=8 \
-        act_bytes=4 logits=0 overlap=0 "$@"
+        nodes=4 compute=f32 logits=0 overlap=0 "$@"
 }
 llama smol.json vocab_size 49152 hidden_size 576 intermediate_size 1536 \
     num_hidden_layers 30 num_attention_heads 9 num_key_value_heads 3 head_dim 64
@@ -37,6 +36,10 @@ is 'the share of work is that of the time' \
     "($(value working) - $work / ($work + $e)) ^ 2 < 1e-8"
 is 'the time of the run is told without waiting, too' \
     "($(value run.days.working) / $(value run.days) - $(value working)) ^ 2 < 1e-8"
+cp out f32
+ok 'sizes of numbers are given' four --tokens 100M weight_bytes=4 grad_bytes=4 \
+    state_bytes=8 act_bytes=4
+same 'products in f32 have numbers of those sizes' f32 out
 least=$(value sync.least) alone=$(value run.days.working) days=$(value run.days)
 ok 'they exchange weights as seldom as sync.least says' four sync="$least" \
     --tokens 100M
