@@ -4,6 +4,7 @@
 #include "speed.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/note.h"
 #include "base/pool.h"
 #include "base/quota.h"
 #include "cli/die.h"
@@ -52,10 +53,13 @@ enum { SMALLER = sizeof smaller / sizeof *smaller };
 static double
 takes(const struct process *p)
 {
+    const int said = verbosity;
     struct figures f = { .n = 0 };
     struct programs m;
 
+    verbosity = -1; /* the first prediction printed its notes */
     process_predict(&f, p);
+    verbosity = said;
     return memory_of(&f, &m);
 }
 
@@ -104,7 +108,11 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
     buf_addf(b, "memory  %.2f GB in all: student %.2f", all * 1e-9,
         m.student * 1e-9);
     if (m.teacher > 0.0)
-        buf_addf(b, ", teacher %.2f", m.teacher * 1e-9);
+        buf_addf(b, ", teacher %.2f%s", m.teacher * 1e-9,
+            figure_of(f, "teacher.memory.weights") <
+                    0.25 * figure_of(f, "teacher.parameters")
+                ? " (a block at a time)"
+                : "");
     buf_addf(b, ", stream %.2f; ", m.stream * 1e-9);
     if (all > limit && find_remedy(&options, p, limit))
         buf_addf(b, "does not fit in %.1f GB; it does with%s", limit * 1e-9,

@@ -307,6 +307,10 @@ process_predict(struct figures *f, const struct process *all)
         drop_last_blocks(&m, o->ratio);
     if (teacher != NULL)
         open_layout(&t, o->in.teacher, o);
+    if (teacher != NULL && t.c.V != m.c.V && o->in.top == 0)
+        note("vocabularies of %zu and %zu ids: if the tokenizers differ, the "
+             "run needs teacher --student-tokenizer --top",
+            m.c.V, t.c.V);
     if (o->in.top > m.c.V)
         die(EX_USAGE, "--top %zu is more than the vocabulary: give %zu or less",
             o->in.top, m.c.V);

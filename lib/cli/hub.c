@@ -97,7 +97,7 @@ cached(const char *id)
         die(EX_SYS,
             "%s: is neither here nor in the Hugging Face cache %s: give the "
             "path of a model, or fetch it with hf download %s --local-dir DIR "
-            "and give DIR",
+            "and give DIR; plan needs only its config.json",
             id, cache, id);
     free(cache);
     free(dir);

@@ -14,7 +14,7 @@ ok 'plan run answers' plan run -q -m s.json --teacher t.json -B 4 -T 64 -j 1 \
     --tokens 1e6
 tail -n 3 out >lines
 like 'the first line has the memory of all programs' \
-    '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+, stream [0-9.]+; fits in (the [0-9.]+ GB that are available|[0-9.]+ GB, but only .* other programs(, or give --.*)?)$' lines
+    '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+( [(]a block at a time[)])?, stream [0-9.]+; fits in (the [0-9.]+ GB that are available|[0-9.]+ GB, but only .* other programs(, or give --.*)?)$' lines
 span='[0-9.]+ (s|min|h|days)'
 like 'the second line has an estimated time and its range' \
     "^time    3907 steps of 4 x 64 tokens: $span, likely $span to $span \
@@ -58,6 +58,8 @@ for name in $(sed -n 's/^  \([a-z0-9.-]*\)  .*/\1/p' names); do
         "[ ,]${name}[,; ]" told
 done
 like 'the message names the ids of the hub' 'ORG/NAME' told
+ok 'a teacher of another vocabulary is planned' plan run -m s.json --teacher wide.json --tokens 1e6
+like 'a note says what another tokenizer needs' 'vocabularies of .* --student-tokenizer --top' err
 status 1 'a misspelt model is refused' plan run -q -m smolm2-135m
 like 'the message suggests the name' 'smolm2-135m: .*did you mean smollm2-135m' err
 status 1 'the name of a file of that model is refused' plan run -q -m SmolLM2-135M.gguf
