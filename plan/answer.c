@@ -96,6 +96,14 @@ find_remedy(struct buf *options, const struct process *p, double limit)
     return fits;
 }
 
+/* find_remedy, after a search for one with less memory. */
+static int
+retry_remedy(struct buf *options, const struct process *p, double limit)
+{
+    options->n = 0;
+    return find_remedy(options, p, limit);
+}
+
 static void
 put_memory(struct buf *b, const struct figures *f, const struct process *p)
 {
@@ -114,9 +122,16 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
                 ? " (a block at a time)"
                 : "");
     buf_addf(b, ", stream %.2f; ", m.stream * 1e-9);
-    if (all > limit && find_remedy(&options, p, limit))
-        buf_addf(b, "does not fit in %.1f GB; it does with%s", limit * 1e-9,
-            options.p);
+    if (all > limit && find_remedy(&options, p, (double)here.available))
+        buf_addf(b,
+            "does not fit in the %.1f GB that are available; it does "
+            "with%s",
+            (double)here.available * 1e-9, options.p);
+    else if (all > limit && retry_remedy(&options, p, limit))
+        buf_addf(b,
+            "does not fit in %.1f GB; it does with%s, if other "
+            "programs end",
+            limit * 1e-9, options.p);
     else if (all > limit)
         buf_addf(b,
             "does not fit in %.1f GB, nor with%s: take a smaller model, fewer "
@@ -175,7 +190,7 @@ calibrated_step(const struct process *p, int compute)
     predict(&f, &j);
     return (struct seconds){ figure_of(&f, "step"),
         figure_of(&f, "likely.step.low"), figure_of(&f, "likely.step.high"),
-        "measured: plan calibrate" };
+        "measured by plan calibrate" };
 }
 
 /* Share of the time that threads wait for other programs, from which on it is
@@ -229,14 +244,16 @@ estimated_step(const struct figures *f, const struct process *p, int compute)
 {
     static const double RATE = 0.6;
     const double teacher = figure_of(f, "teacher.token.forward");
+    const double again = p->in.recompute ? figure_of(f, "token.forward") : 0.0;
     const double flop = (double)(node_rows(p) * p->in.T) *
-        (figure_of(f, "token.train") + (isfinite(teacher) ? teacher : 0.0));
+        (figure_of(f, "token.train") + again +
+            (isfinite(teacher) ? teacher : 0.0));
     int busy;
     const double s = flop / (1e12 * RATE * product_speed(p, compute, &busy));
 
     return (struct seconds){ s, UNKNOWN_LOW * s, UNKNOWN_HIGH * s,
-        busy ? "estimated as if no other program ran; plan measure says better"
-             : "estimated; plan measure says better" };
+        busy ? "estimated as if no other program ran (plan measure says better)"
+             : "estimated (plan measure says better)" };
 }
 
 static struct seconds
@@ -295,8 +312,10 @@ put_network(struct buf *b, const struct figures *f, const struct process *p,
     buf_addf(b, ", and wait for %.0f %% of the time",
         100.0 * (1.0 - figure_of(&own, "working")));
     if (least > fmax(1.0, j->sync)) {
-        buf_addf(b, "; with sync=%.0f: ", least);
+        buf_addf(b, "; with sync=%.0f (student --sync-every): ", least);
         put_run_time(b, f, work + exchange / least);
+        if (!(j->sync > 1.0))
+            buf_addf(b, " and %.2f GB more", 4e-9 * figure_of(f, "parameters"));
     }
     buf_adds(b, "; one of them alone: ");
     put_run_time(b, f, work * (double)p->in.rows / (double)node_rows(p));
@@ -312,9 +331,22 @@ measured_step(const struct figures *f, double step)
 
     if (waited > BUSY)
         return (struct seconds){ step, ANCHOR_LOW * (1.0 - waited) * step,
-            ANCHOR_HIGH * step, "measured: a step beside other programs" };
+            ANCHOR_HIGH * step, "measured, beside other programs" };
     return (struct seconds){ step, ANCHOR_LOW * step, ANCHOR_HIGH * step,
-        "measured: a step" };
+        "measured" };
+}
+
+/* Append the time of the run, and its range. */
+static void
+put_seconds(struct buf *b, const struct figures *f, const struct seconds *s,
+    double waits)
+{
+    put_run_time(b, f, s->likely + waits);
+    buf_adds(b, " (");
+    put_run_time(b, f, s->low + waits);
+    buf_adds(b, " to ");
+    put_run_time(b, f, s->high + waits);
+    buf_addc(b, ')');
 }
 
 static void
@@ -329,17 +361,17 @@ put_time(struct buf *b, const struct figures *f, const struct process *p)
     buf_addf(b,
         "time    %.0f steps of %zu x %zu tokens: ", figure_of(f, "run.steps"),
         p->in.rows, p->in.T);
-    put_run_time(b, f, s.likely + waits);
-    buf_adds(b, ", likely ");
-    put_run_time(b, f, s.low + waits);
-    buf_adds(b, " to ");
-    put_run_time(b, f, s.high + waits);
-    buf_addf(b, " (%s)", s.how);
+    put_seconds(b, f, &s, waits);
     if (p->compute == 0 && fastest != 0) {
-        buf_addf(b, "; --compute %s: ", compute_names[fastest]);
-        put_run_time(b, f, predicted_step(f, p, fastest).likely + waits);
+        const struct seconds fast = predicted_step(f, p, fastest);
+
+        buf_addf(b, ", with --compute %s, as retort distil has it here, ",
+            compute_names[fastest]);
+        put_seconds(b, f, &fast, waits);
+        if (isfinite(step))
+            buf_addf(b, ", %s; the former", fast.how);
     }
-    buf_addc(b, '\n');
+    buf_addf(b, ", %s\n", s.how);
     put_network(b, f, p, s.likely);
 }
 
@@ -379,6 +411,9 @@ put_disk(struct buf *b, const struct figures *f, const struct process *p)
             all <= there && all + stored > there
                 ? ", for which there is no room"
                 : "");
+    if (isfinite(stored) && p->in.top == 0)
+        buf_addf(b, " (by --top %d: %.2f)", PROCESS_TOP,
+            (figure_of(f, "run.disk.top") - ids) * 1e-9);
     buf_addc(b, '\n');
 }
 

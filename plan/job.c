@@ -4,10 +4,12 @@
 #include "base/io.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "cli/opt.h"
 #include "format/json.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,16 +160,35 @@ key_number(const struct key *k, const char *value, double *v)
     return r;
 }
 
+const struct key *
+job_key_given(const char *name, struct err *e)
+{
+    const struct key *found = job_key(name), *nearest = NULL;
+    size_t least = SIZE_MAX;
+
+    for (const struct key *k = job_keys(); k->name != NULL; k++)
+        if (opt_nearness(name, k->name) < least) {
+            least = opt_nearness(name, k->name);
+            nearest = k;
+        }
+    if (found == NULL && nearest != NULL)
+        err_set(e, EX_USAGE, "%s: there is no such key; did you mean %s?",
+            SHOWN(name), nearest->name);
+    else if (found == NULL)
+        err_set(e, EX_USAGE,
+            "%s: there is no such key; see plan cluster --keys", SHOWN(name));
+    return found;
+}
+
 int
 job_set(struct job *j, const char *name, const char *value, struct err *e)
 {
-    const struct key *k = job_key(name);
+    const struct key *k = job_key_given(name, e);
     struct buf b = { 0 };
     double v;
 
     if (k == NULL)
-        return err_set(e, EX_USAGE,
-            "%s: there is no such key; see plan cluster --keys", SHOWN(name));
+        return -1;
     if (k->words[0] != NULL) {
         for (size_t i = 0; k->words[i] != NULL; i++)
             if (strcmp(k->words[i], value) == 0) {
@@ -180,8 +201,10 @@ job_set(struct job *j, const char *name, const char *value, struct err *e)
         return -1;
     }
     if (key_number(k, value, &v) < 0 || (k->whole && v != floor(v)))
-        return err_set(e, EX_USAGE, "%s=%s: give a %snumber from %g to %g",
-            name, SHOWN(value), k->whole ? "whole " : "", k->lo, k->hi);
+        return err_set(e, EX_USAGE, "%s=%s: give a %snumber from %g to %g%s",
+            name, SHOWN(value), k->whole ? "whole " : "", k->lo, k->hi,
+            strstr(name, "_gbs") != NULL ? ", in GB/s, or one such as 1gbit"
+                                         : "");
     *job_value(j, k) = v;
     return 0;
 }

@@ -32,6 +32,26 @@ read_machine_figure(struct job *j, const struct key *k, const json_t *f,
     return 0;
 }
 
+/* Set keys of the layout to what is usual on the machine: an object of words
+ * and numbers as texts. */
+static int
+read_usual(struct job *j, json_t *usual, struct err *e)
+{
+    const char *name;
+    json_t *v;
+
+    json_object_foreach(usual, name, v)
+    {
+        const char *text = json_string_value(v);
+
+        if (text == NULL)
+            return err_set(e, EX_INPUT, "usual.%s: write a text", SHOWN(name));
+        if (job_set(j, name, text, e) < 0)
+            return err_prefix(e, "usual");
+    }
+    return 0;
+}
+
 static int
 read_machine(struct job *j, json_t *file, struct err *e)
 {
@@ -48,14 +68,14 @@ read_machine(struct job *j, json_t *file, struct err *e)
         if (table < RATES && rates_read(&j->m.rates[table], table, f, e) < 0)
             return -1;
         if (table == RATES && strcmp(name, "about") != 0 &&
-            (k == NULL || !k->machine))
+            strcmp(name, "usual") != 0 && (k == NULL || !k->machine))
             return err_set(e, EX_INPUT, "%s: is not known", SHOWN(name));
     }
     for (const struct key *k = job_keys(); k->name != NULL; k++)
         if (k->machine &&
             read_machine_figure(j, k, json_object_get(file, k->name), e) < 0)
             return -1;
-    return 0;
+    return read_usual(j, json_object_get(file, "usual"), e);
 }
 
 char *

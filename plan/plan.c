@@ -1,5 +1,6 @@
 /* plan - predict memory, time and cost of a run; see plan(1) */
 #include "commands.h"
+#include "base/mem.h"
 #include "cli/sub.h"
 
 #include <string.h>
@@ -42,7 +43,10 @@ main(int argc, char **argv)
 {
     const struct sub *implied = implied_command(argc, argv);
 
-    return implied != NULL ? implied->main(argc, argv)
-                           : sub_main(argc, argv, commands,
-                                 "predict memory, time and cost of a run");
+    if (implied == NULL)
+        return sub_main(argc, argv, commands,
+            "predict memory, time and cost of a run; options without a "
+            "command are those of run, or of cluster with --machine");
+    argv[0] = xasprintf("%s %s", argv[0], implied->name); /* progname */
+    return implied->main(argc, argv);
 }

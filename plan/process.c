@@ -266,8 +266,6 @@ add_teacher_process(struct figures *f, const struct layout *t,
 
 /* ---- the whole run (--tokens) ---- */
 
-enum { TOP = 64 }; /* top tokens of a stored target, without --top */
-
 static void
 add_process_run(struct figures *f, const struct layout *m,
     const struct layout *t, const struct process *o)
@@ -284,7 +282,7 @@ add_process_run(struct figures *f, const struct layout *m,
         return;
     figure_add(f, "run.disk.final", n * (ids + (double)(2 * t->c.d)));
     figure_add(f, "run.disk.top",
-        n * (ids + (double)top_bytes(o->in.top > 0 ? o->in.top : TOP)));
+        n * (ids + (double)top_bytes(o->in.top > 0 ? o->in.top : PROCESS_TOP)));
     figure_add(f, "run.disk.hidden",
         n * (ids + (double)(2 * t->c.d * (1 + m->c.L))));
 }

@@ -37,6 +37,8 @@ struct layout {
                         * no weights */
 };
 
+enum { PROCESS_TOP = 64 }; /* top tokens of a stored target, without --top */
+
 /* Number of ranks: those of a launcher (dist_begin), or one for each node. */
 size_t process_ranks(const struct process *o);
 /* Add the figures of this process or, under a launcher (dist_begin), of one

@@ -128,8 +128,7 @@ request_note(const struct job *j, const struct request *in,
         const int told = rows || tokens || strcmp(k->name, "nodes") == 0 ||
             strcmp(k->name, "compute") == 0;
 
-        if (values > 1 ||
-            ((k->machine || same) && values == 0 && !told))
+        if (values > 1 || ((k->machine || same) && values == 0 && !told))
             continue;
         buf_addf(&b, " %s=", k->name);
         job_put(&b, j, k);

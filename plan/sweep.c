@@ -53,14 +53,14 @@ static void
 range_read(struct range *r, const char *operand)
 {
     const char *equals = strchr(operand, '='), *p;
+    struct err e;
     char *name;
 
     if (equals == NULL)
         die(EX_USAGE, "%s: write key=value", SHOWN(operand));
     name = xasprintf("%.*s", (int)(equals - operand), operand);
-    if ((r->key = job_key(name)) == NULL)
-        die(EX_USAGE, "%s: there is no such key; see plan cluster --keys",
-            SHOWN(name));
+    if ((r->key = job_key_given(name, &e)) == NULL)
+        die_err(&e);
     free(name);
     if (strstr(equals, "..") != NULL) {
         add_doubled(r, equals + 1);

@@ -374,7 +374,8 @@ bad() {
         batch=8 "$2"
     like "the message for $1 says what to write" "$3" err
 }
-bad 'an unknown key' none=1 'none: there is no such key.*--keys'
+bad 'an unknown key' colours=1 'colours: there is no such key.*--keys'
+bad 'a misspelt key' node=1 'did you mean nodes'
 bad 'a key without value' tensor 'key=value'
 bad 'an unknown word' recompute=some 'none, selective, products, full'
 bad 'half a rank' tensor=1.5 'whole number'
@@ -415,6 +416,13 @@ status 3 'a figure that is missing is refused' plan cluster -m own.json \
 like 'the message for a missing figure names it' \
     'less.json: net_us: .*missing' err
 sed 's/"net_us"/"net_ms"/' "$top/plan/machines/h100.json" >other.json
+sed '2s/^/"usual": { "compute": "f64" },/' "$plain" >usual.json
+status 2 'a usual key of another value is refused' plan cluster -m own.json \
+    --machine usual.json
+like 'the message says where it is' 'usual.json: usual: compute=f64: give one of' err
+sed '2s/^/"usual": { "overlap": 0 },/' "$plain" >usual.json
+status 3 'a usual key that is no text is refused' plan cluster -m own.json \
+    --machine usual.json
 status 3 'a figure that is not known is refused' plan cluster -m own.json \
     --machine other.json
 like 'the message for an unknown figure names it' \

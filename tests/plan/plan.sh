@@ -142,7 +142,7 @@ status 2 'a length of 1 is refused' plan -m new.json -T 1
 printf '{"hidden_size": 64}' >bad.json
 status 3 'a config.json without model_type is bad input' plan -m bad.json
 like 'the message for a missing model_type names the file' \
-    '^plan: bad.json: ' err
+    '^plan run: bad.json: ' err
 printf '{"model_type": "llama"}' >bad.json
 status 0 'a config.json without sizes is read' plan -m bad.json \
     --format tsv
@@ -150,7 +150,7 @@ equal 'a llama without sizes has the parameters of Llama 7B' "$(value parameters
 sed 's/{/{"loss_type": "x", "use_mrope": false,/' new.json >odd.json
 status 0 'keys that transformers ignores are no error' plan -v -m odd.json
 like 'ignored keys are named at -v' \
-    '^plan: config.json: ignored, as by transformers: loss_type$' err
+    '^plan run: config.json: ignored, as by transformers: loss_type$' err
 sed 's/{/{"use_mrope": true,/' new.json >odd.json
 status 3 'a value that is not implemented is refused' plan -m odd.json
 like 'the message names the key and the value' 'use_mrope: true is not supported' err

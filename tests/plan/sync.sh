@@ -17,7 +17,7 @@ is() {
 # four [option ...]: predict a model on four office machines that have fp32
 four() {
     plan cluster -q -m smol.json --machine office -B 4 -T 512 --format tsv \
-        nodes=4 compute=f32 logits=0 overlap=0 "$@"
+        nodes=4 "$@"
 }
 llama smol.json vocab_size 49152 hidden_size 576 intermediate_size 1536 \
     num_hidden_layers 30 num_attention_heads 9 num_key_value_heads 3 head_dim 64
@@ -38,8 +38,8 @@ is 'the time of the run is told without waiting, too' \
     "($(value run.days.working) / $(value run.days) - $(value working)) ^ 2 < 1e-8"
 cp out f32
 ok 'sizes of numbers are given' four --tokens 100M weight_bytes=4 grad_bytes=4 \
-    state_bytes=8 act_bytes=4
-same 'products in f32 have numbers of those sizes' f32 out
+    state_bytes=8 act_bytes=4 compute=f32 logits=0 overlap=0
+same 'an office computer trains in fp32 and overlaps nothing' f32 out
 least=$(value sync.least) alone=$(value run.days.working) days=$(value run.days)
 ok 'they exchange weights as seldom as sync.least says' four sync="$least" \
     --tokens 100M
@@ -94,7 +94,7 @@ like 'it says what the machines wait for' "^network 4 machines like this one eac
 over 1 Gbit/s in 10[.]8 s every 20 steps, and wait for [0-9]+ % of the time" out
 like 'it says how long one machine takes' "^network .*; one of them alone: $span\$" out
 ok 'exchanges at each step are slower' answer nodes=4 net_gbs=1GBIT
-like 'it says how seldom to exchange' "in 10[.]8 s every step, .*; with sync=[0-9]+: $span; one of" out
+like 'it says how seldom to exchange' "in 10[.]8 s every step, .*; with sync=[0-9]+ [(]student --sync-every[)]: $span and 0[.]54 GB more; one of" out
 status 2 'fewer rows than machines are refused' answer -B 2 nodes=4 net_gbs=1gbit
 like 'the message names both' 'B 2: fewer rows than nodes=4' err
 ok 'plan run answers for one machine' answer sync=20
