@@ -27,10 +27,10 @@ struct text_run {
 /* Run the rule over n runs of different texts: from u->a.qkv to u->a.att. */
 void text_states_rule(const struct text_states *d, struct run *u,
     const struct text_run *run, size_t n);
-/* For the engine of generation.  text_states_before: the convolution's input [C]
- * for the token that comes `back` tokens before row `row`, which is of run
- * `run`; NULL: the text begins later.  text_states_keep: after the convolution of
- * n runs, copy their last inputs to the windows of their texts. */
+/* For the engine of generation.  text_states_before: the convolution's input
+ * [C] for the token that comes `back` tokens before row `row`, which is of run
+ * `run`; NULL: the text begins later.  text_states_keep: after the convolution
+ * of n runs, copy their last inputs to the windows of their texts. */
 const float *text_states_before(const struct text_states *d,
     const struct run *u, const struct text_run *run, size_t row, size_t back);
 void text_states_keep(const struct text_states *d, struct run *u,
