@@ -16,7 +16,7 @@ tail -n 3 out >lines
 like 'the first line has the memory of all programs' \
     '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+( [(]a block at a time[)])?, stream [0-9.]+; fits in (the [0-9.]+ GB that are available|[0-9.]+ GB, but only .* other programs(, or give --.*)?)$' lines
 span='[0-9.]+ (s|min|h|days)'
-range="${span} [(]$span to $span[)]"
+range="${span} [(]${span} to ${span}[)]"
 like 'the second line has an estimated time and its range' \
     "^time    3907 steps of 4 x 64 tokens: $range(, with --compute amx, .*, $range)?, estimated .*" lines
 case $(retort doctor 2>/dev/null) in

@@ -94,7 +94,7 @@ like 'it says what the machines wait for' "^network 4 machines like this one eac
 over 1 Gbit/s in 10[.]8 s every 20 steps, and wait for [0-9]+ % of the time" out
 like 'it says how long one machine takes' "^network .*; one of them alone: $span\$" out
 ok 'exchanges at each step are slower' answer nodes=4 net_gbs=1GBIT
-like 'it says how seldom to exchange' "in 10[.]8 s every step, .*; with sync=[0-9]+ [(]student --sync-every[)]: $span and 0[.]54 GB more; one of" out
+like 'it says how seldom to exchange' "in 10[.]8 s every step, .*; with sync=[0-9]+ [(]student --sync-every[)]: ${span} and 0[.]54 GB more; one of" out
 status 2 'fewer rows than machines are refused' answer -B 2 nodes=4 net_gbs=1gbit
 like 'the message names both' 'B 2: fewer rows than nodes=4' err
 ok 'plan run answers for one machine' answer sync=20
