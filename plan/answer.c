@@ -38,12 +38,13 @@ memory_of(const struct figures *f, struct programs *m)
     return m->student + m->teacher + m->stream;
 }
 
-/* Options of student that make a run smaller, in the order in which they are
- * tried: those that change no bits come first. */
+/* Options of student, and one of teacher, that make a run smaller, in the order
+ * in which they are tried: those that change little come first. */
 static const struct {
     const char *text;
     size_t at; /* offset of an int in struct process */
-} smaller[] = { { "--recompute", offsetof(struct process, in.recompute) },
+} smaller[] = { { "teacher --final", offsetof(struct process, final) },
+    { "--recompute", offsetof(struct process, in.recompute) },
     { "--act bf16", offsetof(struct process, act) },
     { "--moments bf16", offsetof(struct process, moments) },
     { "--grad bf16", offsetof(struct process, grad) } };
@@ -63,7 +64,7 @@ takes(const struct process *p)
     return memory_of(&f, &m);
 }
 
-/* Append options of student to `options`, each with a space before it, with
+/* Append such options to `options`, each with a space before it, with
  * which the run takes at most `limit` bytes, and none that it does not need for
  * that.  0: it takes more with all options there are, which are appended. */
 static int
@@ -78,8 +79,9 @@ find_remedy(struct buf *options, const struct process *p, double limit)
         int *value = (int *)(void *)((char *)&less + smaller[i].at);
 
         if (*value != 0 ||
-            (p->effective.of > 0 &&
-                strcmp(smaller[i].text, "--grad bf16") == 0))
+            (value == &less.final &&
+                (p->in.teacher == NULL || p->in.top > 0)) ||
+            (value == &less.grad && p->effective.of > 0))
             continue;
         *value = 1;
         set[n] = value;
@@ -301,10 +303,11 @@ put_network(struct buf *b, const struct figures *f, const struct process *p,
     exchange = figure_of(&own, "exchange.time");
     least = figure_of(&own, "sync.least");
     buf_addf(b,
-        "network %.0f machines like this one each send %.3g GB over %.3g Gbit/s"
-        " in %.3g s ",
-        j->nodes, figure_of(&own, "exchange.bytes") * 1e-9, 8.0 * j->m.net_gbs,
-        exchange);
+        "network %.0f machines like this one, with %zu of the rows each, send "
+        "%.3g GB "
+        "over %.3g Gbit/s in %.3g s ",
+        j->nodes, node_rows(p), figure_of(&own, "exchange.bytes") * 1e-9,
+        8.0 * j->m.net_gbs, exchange);
     if (j->sync > 1.0)
         buf_addf(b, "every %.0f steps", j->sync);
     else

@@ -51,12 +51,14 @@ add_interval(struct figures *f, const struct job *j)
     const double high = anchor ? ANCHOR_HIGH
         : known                ? j->m.time_high
                                : UNKNOWN_HIGH;
+    /* a guess is about the arithmetic, and the speed of the network is given */
+    const double sure = anchor || known ? 0.0 : figure_of(f, "step.reduce");
     struct buf b = { 0 };
     const size_t reasons = interval_reasons(&b, j);
 
     buf_release(&b);
-    figure_add(f, "likely.step.low", step * low);
-    figure_add(f, "likely.step.high", step * high);
+    figure_add(f, "likely.step.low", sure + (step - sure) * low);
+    figure_add(f, "likely.step.high", sure + (step - sure) * high);
     figure_add(f, "likely.allocated.low", allocated * j->m.memory_low);
     figure_add(f, "likely.allocated.high", allocated * j->m.memory_high);
     figure_add(f, "likely.memory.low", memory * j->m.memory_low);

@@ -85,6 +85,9 @@ open_layout(struct layout *s, const char *path, const struct process *o)
 
     if (text == NULL)
         request_model_exists(path);
+    else
+        note("%s: by its built-in sizes; scripts/get-model fetches the model",
+            path);
     memset(s, 0, sizeof(*s));
     if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
         layout_from_model(s, path, o, number);
@@ -121,6 +124,13 @@ top_bytes(size_t k)
     return 6 * k + 8;
 }
 
+/* Does the teacher send the states of its blocks? */
+static int
+sends_blocks(const struct process *o)
+{
+    return o->in.teacher != NULL && o->in.top == 0 && !o->final;
+}
+
 /* Bytes of a batch: ids, the teacher's final states or top tokens, and the
  * states of its blocks in bf16.  The header and the list of documents in the
  * rows, whose number depends on the text, count as 4 KB. */
@@ -132,8 +142,9 @@ message_bytes(const struct layout *m, const struct layout *t,
     size_t n = tok * (m->c.V <= 65536 ? 2 : 4) + 4096;
 
     if (t != NULL)
-        n += tok * 2 * t->c.d * t->c.L +
-            tok * (o->in.top > 0 ? top_bytes(o->in.top) : 2 * t->c.d);
+        n += tok * (o->in.top > 0 ? top_bytes(o->in.top) : 2 * t->c.d);
+    if (sends_blocks(o))
+        n += tok * 2 * t->c.d * t->c.L;
     return n;
 }
 
@@ -183,7 +194,7 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
     const struct loss_opt loss = {
         .w_ce = t != NULL ? 0.25 : 1.0,
         .w_kl = t != NULL,
-        .w_sh = t != NULL,
+        .w_sh = sends_blocks(o),
         .tau = 3.0,
     };
     struct tmodel tm;
@@ -203,8 +214,8 @@ add_student(struct figures *f, const struct layout *m, const struct layout *t,
             .width = t == NULL  ? 0
                 : o->in.top > 0 ? o->in.top
                                 : t->c.d,
-            .nblock = t != NULL ? m->c.L : 0,
-            .depth = t != NULL ? t->c.d : 0,
+            .nblock = sends_blocks(o) ? m->c.L : 0,
+            .depth = sends_blocks(o) ? t->c.d : 0,
         },
         NULL);
     plan_make(&p, &tm, s,

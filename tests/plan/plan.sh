@@ -164,6 +164,9 @@ equal 'its head has its own vocabulary' "$(value memory.teacher-head)" \
 ok 'its top tokens are predicted' plan -m new.json --teacher v.json --top 4 \
     --format tsv
 equal 'the student then holds no head of it' "$(value memory.teacher-head)" 0
+# 4096 tokens: ids of 2 bytes, 8 + 4 x 6 of top tokens; two messages
+equal 'no states of blocks are sent with them' "$(value memory.input)" \
+    $((2 * (4096 * (2 + 8 + 4 * 6) + 4096)))
 # each COMPUTE: what a second thread takes, besides its scratch
 each() {
     for j in 1 2; do

@@ -90,7 +90,7 @@ answer() {
 }
 ok 'plan run answers for four machines' answer nodes=4 net_gbs=1000mbit sync=20
 span='[0-9.]+ (s|min|h|days)'
-like 'it says what the machines wait for' "^network 4 machines like this one each send 0[.]807 GB \
+like 'it says what the machines wait for' "^network 4 machines like this one, with 1 of the rows each, send 0[.]807 GB \
 over 1 Gbit/s in 10[.]8 s every 20 steps, and wait for [0-9]+ % of the time" out
 like 'it says how long one machine takes' "^network .*; one of them alone: $span\$" out
 ok 'exchanges at each step are slower' answer nodes=4 net_gbs=1GBIT
