@@ -60,8 +60,8 @@ main(int argc, char **argv)
 
     if (implied == NULL)
         return sub_main(argc, argv, commands,
-            "predict memory, time and cost of a run; options without a "
-            "command are those of run, or of cluster with --machine");
+            "predict memory, time and cost of a run\n\nOptions without a "
+            "command are those of run; with --machine, those of cluster.");
     if (implied == &commands[CLUSTER])
         check_cluster(argc, argv);
     argv[0] = xasprintf("%s %s", argv[0], implied->name); /* progname */

@@ -93,7 +93,7 @@ if [ -e /dev/full ]; then
         'teacher -q -m teacher batches' \
         'generate run -q -m teacher Hi -n 3'; do
         status 1 "a full device ends with status 1: $command" sh -c "$command >/dev/full"
-        equal "the full device is named in one line: $command" "$(sed 's/^\(shard\|generate\) [a-z]*:/\1:/' err)" \
+        equal "the full device is named in one line: $command" "$(sed 's/^\(shard\|generate\|plan\) [a-z]*:/\1:/' err)" \
             "${command%% *}: <stdout>: No space left on device"
     done
 fi

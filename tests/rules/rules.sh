@@ -24,9 +24,9 @@ for p in $(names); do
 
     status 2 "$p refuses an unknown option with status 2" "$p" --no-such-option
     like "$p names the unknown option" \
-        "^$p: (unknown option --no-such-option$|--no-such-option comes after a command: )" err
+        "^$p( run)?: (unknown option --no-such-option$|--no-such-option comes after a command: )" err
     grep -q 'comes after a command: ' err ||
-        like "$p says where its options are listed" "^$p: type \"$p -h\" for the options$" err
+        like "$p says where its options are listed" "^($p|plan run): type \"($p|plan run) -h\" for the options$" err
     equal "$p prints nothing on stdout for an unknown option" "$(cat out)" ''
     status 2 "$p refuses a long name cut short with status 2" "$p" --versio
 
