@@ -64,9 +64,9 @@ takes(const struct process *p)
     return memory_of(&f, &m);
 }
 
-/* Append such options to `options`, each with a space before it, with
- * which the run takes at most `limit` bytes, and none that it does not need for
- * that.  0: it takes more with all options there are, which are appended. */
+/* Set *options to such options, each with a space before it, with which the run
+ * takes at most `limit` bytes, and none that it does not need for that.  0: it
+ * takes more with all options there are, which *options then has. */
 static int
 find_remedy(struct buf *options, const struct process *p, double limit)
 {
@@ -74,6 +74,7 @@ find_remedy(struct buf *options, const struct process *p, double limit)
     int *set[SMALLER], fits = 0;
     size_t n = 0, at[SMALLER];
 
+    options->n = 0;
     less.measure = 0;
     for (size_t i = 0; !fits && i < SMALLER; i++) {
         int *value = (int *)(void *)((char *)&less + smaller[i].at);
@@ -98,14 +99,6 @@ find_remedy(struct buf *options, const struct process *p, double limit)
     return fits;
 }
 
-/* find_remedy, after a search for one with less memory. */
-static int
-retry_remedy(struct buf *options, const struct process *p, double limit)
-{
-    options->n = 0;
-    return find_remedy(options, p, limit);
-}
-
 static void
 put_memory(struct buf *b, const struct figures *f, const struct process *p)
 {
@@ -126,13 +119,11 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
     buf_addf(b, ", stream %.2f; ", m.stream * 1e-9);
     if (all > limit && find_remedy(&options, p, (double)here.available))
         buf_addf(b,
-            "does not fit in the %.1f GB that are available; it does "
-            "with%s",
+            "does not fit in the %.1f GB that are available; it does with%s",
             (double)here.available * 1e-9, options.p);
-    else if (all > limit && retry_remedy(&options, p, limit))
+    else if (all > limit && find_remedy(&options, p, limit))
         buf_addf(b,
-            "does not fit in %.1f GB; it does with%s, if other "
-            "programs end",
+            "does not fit in %.1f GB; it does with%s, if other programs end",
             limit * 1e-9, options.p);
     else if (all > limit)
         buf_addf(b,
@@ -304,8 +295,7 @@ put_network(struct buf *b, const struct figures *f, const struct process *p,
     least = figure_of(&own, "sync.least");
     buf_addf(b,
         "network %.0f machines like this one, with %zu of the rows each, send "
-        "%.3g GB "
-        "over %.3g Gbit/s in %.3g s ",
+        "%.3g GB over %.3g Gbit/s in %.3g s ",
         j->nodes, node_rows(p), figure_of(&own, "exchange.bytes") * 1e-9,
         8.0 * j->m.net_gbs, exchange);
     if (j->sync > 1.0)
