@@ -4,7 +4,7 @@
 #include "base/io.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "cli/opt.h"
+#include "cli/nearness.h"
 #include "format/json.h"
 
 #include <assert.h>
@@ -167,10 +167,8 @@ job_key_given(const char *name, struct err *e)
     size_t least = SIZE_MAX;
 
     for (const struct key *k = job_keys(); k->name != NULL; k++)
-        if (opt_nearness(name, k->name) < least) {
-            least = opt_nearness(name, k->name);
+        if (near_better(name, k->name, &least))
             nearest = k;
-        }
     if (found == NULL && nearest != NULL)
         err_set(e, EX_USAGE, "%s: there is no such key; did you mean %s?",
             SHOWN(name), nearest->name);

@@ -90,8 +90,8 @@ char *machine_kept(void);
 void machine_open(struct job *j, const char *name);
 /* Find a key by name; NULL: there is none. */
 const struct key *job_key(const char *name);
-/* The same for a name that the user gave.  NULL and *e (EX_USAGE), which
- * suggests a key. */
+/* job_key for a name that the user typed.  NULL and *e (EX_USAGE): there is no
+ * such key; the message names one that is spelt nearly so. */
 const struct key *job_key_given(const char *name, struct err *e);
 double *job_value(struct job *j, const struct key *k);
 /* Append the value of a key: a word or a number. */

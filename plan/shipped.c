@@ -1,7 +1,7 @@
 /* Built-in files: see shipped.h.  The Makefile makes data.h from them. */
 #include "shipped.h"
 #include "base/io.h"
-#include "cli/opt.h"
+#include "cli/nearness.h"
 #include "format/json.h"
 
 #include <assert.h>
@@ -43,8 +43,8 @@ shipped_nearest(const char *text)
     static const char folder[] = "models/";
     static char nearest[64];
     const size_t skip = sizeof folder - 1;
-    char *as = xasprintf("%s", text), name[sizeof nearest];
-    size_t least = SIZE_MAX, d, n = strlen(as);
+    char *as = xstrdup(text), name[sizeof nearest];
+    size_t least = SIZE_MAX, n = strlen(as);
 
     if (n > 5 && strcmp(as + n - 5, ".gguf") == 0)
         as[n - 5] = '\0';
@@ -56,11 +56,8 @@ shipped_nearest(const char *text)
             continue;
         snprintf(name, sizeof name, "%.*s",
             (int)(strlen(f->name + skip) - strlen(".json")), f->name + skip);
-        d = strcmp(as, name) == 0 ? 0 : opt_nearness(as, name);
-        if (d < least) {
-            least = d;
+        if (near_better(as, name, &least))
             memcpy(nearest, name, sizeof nearest);
-        }
     }
     free(as);
     return least < SIZE_MAX ? nearest : NULL;

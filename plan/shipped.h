@@ -12,9 +12,9 @@ const char *shipped_text(const char *folder, const char *name);
 /* Text of plan/models/NAME.json; NULL: there is none, or there is a file or
  * folder NAME, which is then the model. */
 const char *shipped_model(const char *name);
-/* The name of a model in plan/models that text probably means: in capitals,
- * with ".gguf", or misspelt; NULL: none.  Models of which only plan cluster
- * knows the sizes are not named. */
+/* The model of plan/models that the user probably meant by text, which may be
+ * misspelt, have capitals, or end in ".gguf".  Models that only plan cluster
+ * can read are never proposed.  NULL: no name is near. */
 const char *shipped_nearest(const char *text);
 /* The JSON of a file of plan/, such as figures.json, which stays unchanged. */
 const json_t *shipped_json(const char *name);

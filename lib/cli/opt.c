@@ -1,5 +1,6 @@
 /* Options: see opt.h */
 #include "cli/opt.h"
+#include "cli/nearness.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -458,47 +459,6 @@ find_long(const struct opt *table, const char *name, size_t n)
     return table == common ? NULL : find_long(common, name, n);
 }
 
-/* Levenshtein distance of a[n] and b; SIZE_MAX if either has more than 80
- * bytes. */
-static size_t
-distance(const char *a, size_t n, const char *b)
-{
-    const size_t m = strlen(b);
-    size_t row[81], diagonal;
-
-    if (n > 80 || m > 80)
-        return SIZE_MAX;
-    for (size_t k = 0; k <= m; k++)
-        row[k] = k;
-    for (size_t i = 0; i < n; i++) {
-        diagonal = row[0]++;
-        for (size_t k = 0; k < m; k++) {
-            size_t d = diagonal + (a[i] != b[k]);
-
-            d = row[k] + 1 < d ? row[k] + 1 : d;
-            diagonal = row[k + 1];
-            row[k + 1] = d < diagonal + 1 ? d : diagonal + 1;
-        }
-    }
-    return row[m];
-}
-
-/* A name is proposed if its distance from the name[n] that the user typed is
- * less than the number of letters returned here. */
-static size_t
-near_limit(size_t n)
-{
-    return n < 3 ? 2 : n < 8 ? 3 : 4;
-}
-
-size_t
-opt_nearness(const char *text, const char *name)
-{
-    const size_t n = strlen(text), d = distance(text, n, name);
-
-    return d < near_limit(n) ? d : SIZE_MAX;
-}
-
 /* Find the option of which name[n] is probably a misspelling: the nearest;
  * NULL: all are far.  An option whose name begins with name[n] has distance 1
  * at most. */
@@ -514,7 +474,7 @@ nearest_option(const struct opt *table, const char *name, size_t n)
 
             if (!is_option(o) || o->name == NULL)
                 continue;
-            d = distance(name, n, o->name);
+            d = near_distance(name, n, o->name);
             if (d > 1 && n >= 2 && strncmp(o->name, name, n) == 0)
                 d = 1;
             if (d < least) {

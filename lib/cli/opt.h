@@ -131,8 +131,4 @@ void opt_write(struct buf *b, const struct opt *table,
 void opt_changes(struct buf *b, const struct opt *table,
     const char *const *leave_out);
 
-/* If text is probably a misspelling of name: the number of letters to change,
- * else SIZE_MAX. */
-size_t opt_nearness(const char *text, const char *name);
-
 #endif

@@ -1,5 +1,6 @@
 /* Commands of a program; see sub.h. */
 #include "cli/sub.h"
+#include "cli/nearness.h"
 #include "cli/opt.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -16,14 +17,9 @@ sub_nearest(const char *text, const struct sub *table)
     const char *nearest = NULL;
     size_t least = SIZE_MAX;
 
-    for (; table->name != NULL; table++) {
-        const size_t d = opt_nearness(text, table->name);
-
-        if (d < least) {
-            least = d;
+    for (; table->name != NULL; table++)
+        if (near_better(text, table->name, &least))
             nearest = table->name;
-        }
-    }
     return nearest;
 }
 
@@ -79,8 +75,8 @@ static int
 needs_no_command(const char *text)
 {
     if (strncmp(text, "--", 2) == 0)
-        return opt_nearness(text + 2, "help") < SIZE_MAX ||
-            opt_nearness(text + 2, "version") < SIZE_MAX;
+        return nearness(text + 2, "help") < SIZE_MAX ||
+            nearness(text + 2, "version") < SIZE_MAX;
     return strpbrk(text, "hV") != NULL &&
         text[1 + strspn(text + 1, "hqvV")] == '\0';
 }
