@@ -18,6 +18,15 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+/* Rows of a batch that this machine has. */
+static size_t
+node_rows(const struct process *p)
+{
+    const size_t nodes = process_ranks(p);
+
+    return (p->in.rows + nodes - 1) / nodes;
+}
+
 /* ---- memory ---- */
 
 /* Bytes of the three programs of a run.  stream holds two messages, as student
@@ -50,9 +59,9 @@ static const struct {
     { "--grad bf16", offsetof(struct process, grad) } };
 enum { SMALLER = sizeof smaller / sizeof *smaller };
 
-/* Bytes of a run. */
+/* Predict the bytes of a run: student, teacher and stream. */
 static double
-takes(const struct process *p)
+run_bytes(const struct process *p)
 {
     const int said = verbosity;
     struct figures f = { .n = 0 };
@@ -64,9 +73,10 @@ takes(const struct process *p)
     return memory_of(&f, &m);
 }
 
-/* Set *options to such options, each with a space before it, with which the run
- * takes at most `limit` bytes, and none that it does not need for that.  0: it
- * takes more with all options there are, which *options then has. */
+/* Search for options of the table `smaller` with which the run takes at most
+ * `limit` bytes.  1: *options becomes a list of them, each with a space before
+ * it, of which none can be left out.  0: the run takes more even with all of
+ * them, and *options is the list of all. */
 static int
 find_remedy(struct buf *options, const struct process *p, double limit)
 {
@@ -87,11 +97,11 @@ find_remedy(struct buf *options, const struct process *p, double limit)
         *value = 1;
         set[n] = value;
         at[n++] = i;
-        fits = takes(&less) <= limit;
+        fits = run_bytes(&less) <= limit;
     }
     for (size_t i = 0; i < n; i++) {
         *set[i] = 0;
-        if (fits && i + 1 < n && takes(&less) <= limit)
+        if (fits && i + 1 < n && run_bytes(&less) <= limit)
             continue;
         *set[i] = 1;
         buf_addf(options, " %s", smaller[at[i]].text);
@@ -112,8 +122,7 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
         m.student * 1e-9);
     if (m.teacher > 0.0)
         buf_addf(b, ", teacher %.2f%s", m.teacher * 1e-9,
-            figure_of(f, "teacher.memory.weights") <
-                    0.25 * figure_of(f, "teacher.parameters")
+            node_rows(p) * p->in.T >= PLAN_WINDOW_TOKENS
                 ? " (a block at a time)"
                 : "");
     buf_addf(b, ", stream %.2f; ", m.stream * 1e-9);
@@ -152,17 +161,8 @@ struct seconds {
     const char *how;
 };
 
-/* Rows of a batch that this machine has. */
-static size_t
-node_rows(const struct process *p)
-{
-    const size_t nodes = process_ranks(p);
-
-    return (p->in.rows + nodes - 1) / nodes;
-}
-
-/* Predict the time from the calibration of this machine; compute: the format of
- * products, of compute_names. */
+/* Predict the seconds of a step from the file that plan calibrate has kept.
+ * compute: index of compute_names. */
 static struct seconds
 calibrated_step(const struct process *p, int compute)
 {
@@ -186,24 +186,14 @@ calibrated_step(const struct process *p, int compute)
         "measured by plan calibrate" };
 }
 
-/* Share of the time that threads wait for other programs, from which on it is
- * said. */
+/* The machine counts as busy if threads wait for other programs for more than
+ * this part of the time. */
 static const double BUSY = 0.1;
 
-/* The share of the time since `before` that threads waited for processors which
- * other programs had. */
-static double
-waited_since(const struct clock_shares *before)
-{
-    const struct clock_shares now = clock_shares();
-    const double waited = fmax(now.waited - before->waited, 0.0);
-
-    return waited / (fmax(now.run - before->run, 1e-9) + waited);
-}
-
-/* TFLOP/s of products on p's threads.  *busy: other programs have processors.
- * It is then the speed of one thread, which a moment suffices to see, times the
- * threads: they are seldom seen to run at once. */
+/* Measure the TFLOP/s of matrix products on p's threads, as if no other program
+ * ran.  *busy becomes 1 if others do run.  The threads then seldom run at the
+ * same time, so one thread is measured, and its speed multiplied by their
+ * number. */
 static double
 product_speed(const struct process *p, int compute, int *busy)
 {
@@ -216,7 +206,7 @@ product_speed(const struct process *p, int compute, int *busy)
     kern_compute(compute_names[compute]);
     speed = speed_fastest(pool, rows);
     pool_free(pool);
-    *busy = waited_since(&before) > BUSY;
+    *busy = clock_waited(&before) > BUSY;
     if (*busy) {
         pool = setup_rank_pool(1);
         speed = fmax(speed, threads * speed_fastest(pool, rows));
@@ -256,12 +246,12 @@ predicted_step(const struct figures *f, const struct process *p, int compute)
     const int is_kept = kept != NULL && io_exists(kept);
 
     free(kept);
-    return is_kept && p->ratio == 0.0 ? calibrated_step(p, compute)
-                                      : estimated_step(f, p, compute);
+    return is_kept ? calibrated_step(p, compute)
+                   : estimated_step(f, p, compute);
 }
 
-/* Append the time of a whole run, to two digits: its range is much wider than
- * what that leaves out. */
+/* Append the time of a whole run, rounded to about two digits: the range of a
+ * prediction is wider than that. */
 static void
 put_run_time(struct buf *b, const struct figures *f, double step)
 {
@@ -315,8 +305,8 @@ put_network(struct buf *b, const struct figures *f, const struct process *p,
     buf_addc(b, '\n');
 }
 
-/* The time of a measured step.  Without the other programs that ran then it
- * would have been shorter by what they took. */
+/* The seconds of a step that plan measure has timed.  If other programs ran,
+ * the lower end of the range is the time without them. */
 static struct seconds
 measured_step(const struct figures *f, double step)
 {
@@ -351,20 +341,18 @@ put_time(struct buf *b, const struct figures *f, const struct process *p)
     const struct seconds s = isfinite(step) ? measured_step(f, step)
                                             : predicted_step(f, p, p->compute);
 
-    buf_addf(b,
-        "time    %.0f steps of %zu x %zu tokens: ", figure_of(f, "run.steps"),
-        p->in.rows, p->in.T);
+    buf_addf(b, "time    %.0f steps of %zu x %zu tokens, %s: ",
+        figure_of(f, "run.steps"), p->in.rows, p->in.T, s.how);
     put_seconds(b, f, &s, waits);
     if (p->compute == 0 && fastest != 0) {
         const struct seconds fast = predicted_step(f, p, fastest);
 
-        buf_addf(b, ", with --compute %s, as retort distil has it here, ",
-            compute_names[fastest]);
+        buf_addf(b, "; with --compute %s, as retort distil has it here%s%s: ",
+            compute_names[fastest], isfinite(step) ? ", " : "",
+            isfinite(step) ? fast.how : "");
         put_seconds(b, f, &fast, waits);
-        if (isfinite(step))
-            buf_addf(b, ", %s; the former", fast.how);
     }
-    buf_addf(b, ", %s\n", s.how);
+    buf_addc(b, '\n');
     put_network(b, f, p, s.likely);
 }
 

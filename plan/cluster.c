@@ -157,7 +157,8 @@ cluster_main(int argc, char **argv)
     static struct cluster_args a = { .in = REQUEST_DEFAULTS };
     const struct opt options[] = { REQUEST_MACHINE(&a.in),
         REQUEST_ANCHOR(&a.in), REQUEST_MODELS(&a.in, REQUEST_SHAPE),
-        REQUEST_PASSES(&a.in, "one"), OPT_FORMAT(&a.in.format, table_formats),
+        REQUEST_PASSES(&a.in, "one"), REQUEST_RATIO(&a.in),
+        OPT_FORMAT(&a.in.format, table_formats),
         OPT_LIST(0, "what-if", &a.changes, "key=value,...",
             "predict also with these keys changed; may be repeated"),
         OPT_STR(0, "columns", &a.columns, "name,...",

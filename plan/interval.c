@@ -51,7 +51,8 @@ add_interval(struct figures *f, const struct job *j)
     const double high = anchor ? ANCHOR_HIGH
         : known                ? j->m.time_high
                                : UNKNOWN_HIGH;
-    /* a guess is about the arithmetic, and the speed of the network is given */
+    /* Without published runs the factors are a guess of the machine's speed.
+     * They do not apply to exchanges: the speed of the network is given. */
     const double sure = anchor || known ? 0.0 : figure_of(f, "step.reduce");
     struct buf b = { 0 };
     const size_t reasons = interval_reasons(&b, j);

@@ -32,8 +32,8 @@ read_machine_figure(struct job *j, const struct key *k, const json_t *f,
     return 0;
 }
 
-/* Set keys of the layout to what is usual on the machine: an object of words
- * and numbers as texts. */
+/* Set keys of the layout to the machine's defaults: usual is an object whose
+ * members are such keys, with their values as texts. */
 static int
 read_usual(struct job *j, json_t *usual, struct err *e)
 {

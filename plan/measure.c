@@ -418,10 +418,9 @@ measure_step(struct figures *f, const struct layout *m,
     const double passes = ceil((double)o->in.rows / micro);
     const double L = (double)m->c.L;
     const struct clock_shares before = clock_shares();
-    struct clock_shares after;
     struct times block, one;
     struct meter meter;
-    double step;
+    double step, waited;
 
     meter_begin(&meter, teacher != NULL);
     student_times(&block, &one, m, teacher, o, pool, &meter);
@@ -438,7 +437,7 @@ measure_step(struct figures *f, const struct layout *m,
                 ceil((double)o->in.rows / (double)x.rows));
     }
     progress_end();
-    after = clock_shares();
+    waited = clock_waited(&before);
     network_working(f, &o->network, figure_sum(f, "time."));
     if (o->network.nodes > 1.0)
         figure_add(f, "time.exchange", network_step(f, &o->network));
@@ -446,7 +445,5 @@ measure_step(struct figures *f, const struct layout *m,
     figure_add(f, "time.step", step);
     figure_add(f, "time.speed",
         (double)(process_ranks(o) * o->in.rows * o->in.T) / step);
-    after.waited = fmax(after.waited - before.waited, 0.0);
-    after.run = fmax(after.run - before.run, 1e-9);
-    figure_add(f, "time.waited", after.waited / (after.run + after.waited));
+    figure_add(f, "time.waited", waited);
 }

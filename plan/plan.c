@@ -1,9 +1,6 @@
 /* plan - predict memory, time and cost of a run; see plan(1) */
 #include "commands.h"
-#include "base/err.h"
 #include "base/mem.h"
-#include "base/note.h"
-#include "cli/die.h"
 #include "cli/sub.h"
 
 #include <string.h>
@@ -41,18 +38,6 @@ implied_command(int argc, char **argv)
     return &commands[RUN];
 }
 
-/* Refuse an option that run alone has. */
-static void
-check_cluster(int argc, char **argv)
-{
-    progname = "plan";
-    for (int i = 1; i < argc; i++)
-        if (strncmp(argv[i], "--ratio", 7) == 0)
-            die(EX_USAGE,
-                "--ratio does not go with --machine: for several machines like "
-                "this one use plan run nodes=4 net_gbs=1gbit");
-}
-
 int
 main(int argc, char **argv)
 {
@@ -62,8 +47,6 @@ main(int argc, char **argv)
         return sub_main(argc, argv, commands,
             "predict memory, time and cost of a run\n\nOptions without a "
             "command are those of run; with --machine, those of cluster.");
-    if (implied == &commands[CLUSTER])
-        check_cluster(argc, argv);
     argv[0] = xasprintf("%s %s", argv[0], implied->name); /* progname */
     return implied->main(argc, argv);
 }

@@ -100,8 +100,8 @@ add_cluster_run(struct figures *f, const struct job *j)
             j->tokens * (j->top > 0 ? 6.0 * j->top + 8.0 : 2.0 * j->teacher.d));
 }
 
-/* Set the sizes of numbers that are 0: those of training in f32, or those of
- * training in mixed precision. */
+/* Give sizes of numbers that the user left at 0 their default: those of
+ * training in fp32 or, for other products, in mixed precision. */
 static void
 settle_bytes(struct job *j)
 {

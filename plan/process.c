@@ -85,7 +85,7 @@ open_layout(struct layout *s, const char *path, const struct process *o)
 
     if (text == NULL)
         request_model_exists(path);
-    else
+    else if (path == o->in.model || strcmp(path, o->in.model) != 0)
         note("%s: by its built-in sizes; scripts/get-model fetches the model",
             path);
     memset(s, 0, sizeof(*s));
@@ -98,23 +98,20 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     free(weights);
 }
 
-/* Cut off the last blocks of the student until at least `share` of its
- * parameters is gone.  Dies if one block is still too much. */
+/* Cut off the last blocks of the student until at least in->ratio of its
+ * parameters is gone. */
 static void
-drop_last_blocks(struct layout *s, double share)
+drop_last_blocks(struct layout *s, const struct request *in)
 {
-    const size_t all = s->params;
-    const double kept = (1.0 - share) * (double)s->params;
+    const double all = (double)s->params;
+    const double kept = (1.0 - in->ratio) * all;
 
     while (s->c.L > 1 && (double)s->params > kept) {
         s->c.L--;
         s->params = config_params(&s->c, s->block);
     }
     if ((double)s->params > kept)
-        die(EX_USAGE,
-            "--ratio %g: with a single block %.3g of the parameters are left: "
-            "give a smaller share",
-            share, (double)s->params / (double)all);
+        request_ratio_failed(in, (double)s->params / all);
 }
 
 /* Bytes of a token's k top tokens in a message. */
@@ -312,8 +309,8 @@ process_predict(struct figures *f, const struct process *all)
     one.in.micro = plan_micro(all->in.micro, all->in.rows, all->in.T);
     one.in.rows = (all->in.rows + ranks - 1) / ranks;
     open_layout(&m, o->in.model, o);
-    if (o->ratio > 0.0)
-        drop_last_blocks(&m, o->ratio);
+    if (o->in.ratio > 0.0)
+        drop_last_blocks(&m, &o->in);
     if (teacher != NULL)
         open_layout(&t, o->in.teacher, o);
     if (teacher != NULL && t.c.V != m.c.V && o->in.top == 0)

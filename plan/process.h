@@ -20,10 +20,8 @@ struct process {
     struct request in;
     size_t threads;
     int compute, act, grad, moments;
-    int final;                  /* 1: as with teacher --final, no states of its
-                                 * blocks are sent */
-    double ratio;               /* share of the parameters that the student
-                                 * lacks, cut off as whole blocks; 0: none */
+    int final;                  /* 1: the teacher runs with --final: it sends no
+                                 * states of its blocks */
     int measure;                /* 1: time a step */
     struct job network;         /* its nodes, and what is between them */
     struct effective effective; /* set by --qat and --mask */

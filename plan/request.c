@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/die.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,15 @@ request_model_exists(const char *path)
         "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b or smollm2-135m, which "
         "scripts/get-model fetches",
         SHOWN(path));
+}
+
+_Noreturn void
+request_ratio_failed(const struct request *in, double left)
+{
+    die(EX_USAGE,
+        "--ratio %g: with a single block %.3g of the parameters are left: give "
+        "a smaller share",
+        in->ratio, left);
 }
 
 void
@@ -85,6 +95,18 @@ set_anchor(struct job *j, const char *text)
     j->anchor = seconds / figure_of(&f, "step");
 }
 
+/* Cut off the last blocks of s until at least in->ratio of the parameters is
+ * gone. */
+static void
+cut_blocks(struct shape *s, const struct request *in)
+{
+    const double all = shape_params(s);
+
+    s->L -= fmin(s->L - 1.0, ceil(in->ratio * all / shape_block(s)));
+    if (shape_params(s) > (1.0 - in->ratio) * all)
+        request_ratio_failed(in, shape_params(s) / all);
+}
+
 void
 request_shapes(struct job *j, const struct request *in)
 {
@@ -93,6 +115,8 @@ request_shapes(struct job *j, const struct request *in)
     if (shape_open(&j->student, in->model, &e) < 0 ||
         (in->teacher != NULL && shape_open(&j->teacher, in->teacher, &e) < 0))
         die_err(&e);
+    if (in->ratio > 0.0)
+        cut_blocks(&j->student, in);
     if (in->anchor != NULL)
         set_anchor(j, in->anchor);
 }

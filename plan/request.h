@@ -14,7 +14,9 @@ struct request {
     const char *machine;         /* NULL: this machine */
     size_t rows, T, micro, top;  /* micro 0: the command chooses it */
     int recompute, format;
-    double tokens;      /* tokens of the whole run; 0: not asked for */
+    double tokens; /* tokens of the whole run; 0: not asked for */
+    double ratio;  /* share of the parameters that the student lacks, cut off as
+                    * whole blocks; 0: none */
     const char *anchor; /* a measured run; NULL: none */
 };
 #define REQUEST_DEFAULTS    \
@@ -43,6 +45,9 @@ struct request {
 #define REQUEST_TOKENS(c)                              \
     OPT_COUNT(0, "tokens", &(c)->tokens, 0, 1e18, "n", \
         "number of tokens of the whole run (0: predict one step only)")
+#define REQUEST_RATIO(c)                             \
+    OPT_REAL(0, "ratio", &(c)->ratio, 0, 1, "share", \
+        "remove at least this share of the parameters, such as 0.375")
 #define REQUEST_MACHINE(c)                       \
     OPT_STR(0, "machine", &(c)->machine, "name", \
         "machine to predict for: a shipped one, a file, or this")
@@ -57,6 +62,9 @@ void request_check(const struct request *in, int ranks);
 /* Die (EX_SYS), and say where models come from, if there is no file of this
  * name. */
 void request_model_exists(const char *path);
+/* Die (EX_USAGE): a student of one block still has the part `left`, 0 to 1, of
+ * the parameters, which is more than in->ratio allows. */
+_Noreturn void request_ratio_failed(const struct request *in, double left);
 /* Set *j from the options, the machine if one is named, and the operands
  * "key=value".  Operands with several values change nothing in *j.  All n
  * operands are read into *r; free it by ranges_free.  Dies on errors. */

@@ -60,10 +60,8 @@ process_main(int argc, char **argv, int measure, const char *about)
         REQUEST_PASSES(&p.in, "one, or as many as 1024 tokens hold"),
         OPT_FORMAT(&p.in.format, figure_formats),
         OPT_FLAG(0, "explain", &explain, "print the formula of every figure"),
-        OPT_REAL(0, "ratio", &p.ratio, 0, 1, "share",
-            "remove at least this share of the parameters, such as "
-            "0.375"),
-        OPT_GROUP("How student runs"), OPT_COMPUTE(&p.compute),
+        REQUEST_RATIO(&p.in), OPT_GROUP("How student runs"),
+        OPT_COMPUTE(&p.compute),
         OPT_ENUM(0, "act", &p.act, dtypes, "type",
             "type of the activations kept for the backward pass"),
         OPT_ENUM(0, "grad", &p.grad, dtypes, "type",

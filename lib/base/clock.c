@@ -3,6 +3,7 @@
 
 #include "base/dir.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -55,4 +56,13 @@ clock_shares(void)
     }
     dir_list_release(&tasks);
     return all;
+}
+
+double
+clock_waited(const struct clock_shares *before)
+{
+    const struct clock_shares now = clock_shares();
+    const double waited = fmax(now.waited - before->waited, 0.0);
+
+    return waited / (fmax(now.run - before->run, 1e-9) + waited);
 }

@@ -14,5 +14,7 @@ struct clock_shares {
     double run, waited;
 };
 struct clock_shares clock_shares(void);
+/* The part, 0 to 1, of the time since `before` that the threads waited. */
+double clock_waited(const struct clock_shares *before);
 
 #endif

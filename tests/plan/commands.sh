@@ -84,7 +84,4 @@ like 'a key has a value and a meaning' '^net_gbs	50	[A-Za-z]' out
 ok 'keys are printed as JSON' plan cluster --keys --format json
 like 'a key is an object' '"key": "nodes", "value": 1, "meaning": "' out
 like 'a word is quoted' '"key": "flash", "value": "yes"' out
-status 2 'a share to remove does not go with --machine' plan --ratio 0.25 \
-    -m smollm2-135m --machine office
-like 'the message says what does' 'plan run nodes=' err
 done_testing

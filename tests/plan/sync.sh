@@ -32,6 +32,9 @@ e=$(value exchange.time) work=$(awk -F '\t' '$1 ~ /^step[.]/ &&
 is 'an exchange takes as long as the bytes on the link' \
     "$e > $bytes / 125e6 / 0.6 && $e < 1.01 * $bytes / 125e6 / 0.6"
 is 'a step waits for the whole exchange' "$(value step.reduce) == $e"
+is 'a guess of the speed leaves exchanges as they are' \
+    "($(value likely.step.low) - ($e + $work / 2)) ^ 2 < 1e-8 && \
+    ($(value likely.step.high) - ($e + $work * 2)) ^ 2 < 1e-8"
 is 'the share of work is that of the time' \
     "($(value working) - $work / ($work + $e)) ^ 2 < 1e-8"
 is 'the time of the run is told without waiting, too' \
