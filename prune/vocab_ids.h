@@ -65,8 +65,8 @@ void vocab_must(struct vocab *v, int64_t id, enum why why);
 /* Keep more ids, until v keeps `size` of them: first the required ones (BOS,
  * EOS, unknown, added tokens, bytes), then used ones, then the lowest unused
  * ones.  With size 0 all required and used ids are kept, and no unused ones.
- * If `scripts` is 1, tokens of a single character are required too, if the
- * character's script (Latin, Greek, ...) occurs among the used ids.
+ * scripts 1: if a used token is written in Greek, say, all single Greek
+ * characters that are tokens are required too, and likewise for other scripts.
  * -1 and *e (EX_USAGE): more than `size` ids are required. */
 int vocab_choose(struct vocab *v, size_t size, int scripts, struct err *e);
 

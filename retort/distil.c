@@ -337,7 +337,7 @@ megabytes(const char *path)
     return xasprintf("%.4g MB", 1e-6 * (double)s.st_size);
 }
 
-/* The type of weights of student.gguf and a comma, such as "Q5_K_M, ". */
+/* Return the type of the weights in student.gguf, such as "Q5_K_M". */
 static char *
 student_type(const struct asked *a)
 {
@@ -348,7 +348,7 @@ student_type(const struct asked *a)
     if (at == NULL)
         die(EX_INPUT, "%s/" DIR_FULL "/judged: has no line %s", a->out, key);
     at += strlen(key);
-    type = xasprintf("%.*s, ", (int)strcspn(at, "\n"), at);
+    type = xasprintf("%.*s", (int)strcspn(at, "\n"), at);
     for (char *p = type; *p != '\0'; p++)
         *p = (char)toupper((unsigned char)*p);
     free(text);
@@ -398,7 +398,7 @@ print_end(const struct asked *a, const char *self, double seconds)
     buf_addf(&b, "\ntime:   %.1f min since the last start\n", seconds / 60.0);
     buf_addf(&b,
         "page:   %s/report.html\nmodel:  %s/student (Hugging Face "
-        "directory), %s (%s%s%s%s)\n",
+        "directory), %s (%s, %s%s%s)\n",
         a->out, a->out, file, type, student,
         *teacher != '\0' ? "; teacher: " : "", teacher);
     if (not_smaller(file, a->model))

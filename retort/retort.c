@@ -182,8 +182,9 @@ make_commands(void)
     return c;
 }
 
-/* Die if `name` is neither a program nor a command of retort, but a command of
- * a program, such as "chat" of generate. */
+/* For `retort chat`, where the user meant `retort generate chat`: if `name` is
+ * not in `commands`, but a program has a command of this name, die and say
+ * which. */
 static void
 check_command(const char *name, const struct sub *commands)
 {

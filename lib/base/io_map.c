@@ -14,13 +14,14 @@
 #include <unistd.h>
 
 /*
- * The mapping of a file.  The handler of SIGBUS may walk the list of these
- * structs at any moment, so none is ever freed: n = 0 marks a struct without a
- * mapping, which the next mapping of a file takes.  p and n are atomic, since
- * another thread may change a struct while the handler reads it; writers set n
- * after p, and the handler reads n before p.  `name` is not atomic: the handler
- * reads the name of the mapping that its own thread was reading, and nobody
- * changes that name meanwhile.
+ * One mapped file.  These structs form a list, which the SIGBUS handler may
+ * read at any moment.
+ *   A struct is therefore never freed.  After munmap its n is 0, and the next
+ *   file that is mapped reuses it.
+ *   p and n are atomic because one thread may set them while another is in the
+ *   handler.  p is set before n, and the handler reads n before p.
+ *   name need not be atomic: the handler only reads the name of the file that
+ *   its own thread was reading, and a file that is being read stays mapped.
  */
 struct io_guard {
     _Atomic(const unsigned char *) p;

@@ -37,9 +37,9 @@ struct docs_worker {
     struct buf mend, wiki;
 };
 
-/* Documents that are read together.  The thread that reads a block also cleans
- * its documents and then sets `ready`.  After that only the thread that puts
- * the documents uses the block. */
+/* A batch of documents.  One thread reads and cleans them, and then sets
+ * `ready`.  From then on the block belongs to the thread that passes the
+ * documents on (putting). */
 struct doc_block {
     struct doc *doc;
     size_t n, cap;
@@ -48,7 +48,8 @@ struct doc_block {
     size_t text;  /* bytes of its documents */
     double done;  /* bytes of all inputs read so far */
     struct err e; /* error in reading, after the last document */
-    int ready;    /* 1: the documents can be put.  Under docs_job's lock */
+    int ready;    /* 1: the documents are read and clean; guarded by
+                * docs_job.lock */
 };
 
 struct docs_job {

@@ -1,4 +1,5 @@
-/* States of texts for generation; see text_states.h. */
+/* What generation keeps of each text for blocks without attention; see
+ * text_states.h. */
 #include "model/decode/text_states.h"
 #include "model/config/delta_config.h"
 #include "model/decode/forward_kv.h"

@@ -1,7 +1,10 @@
-/* States of texts in `linear` blocks, for generation: the state of each value
- * head of the gated delta rule, and the rows that the convolution still spans.
- * A text's state has a fixed size and belongs to its last token, so texts
- * cannot share a common beginning.  Private to lib/model. */
+/*
+ * What generation keeps of each text for `linear` blocks, which have no keys
+ * and values: the states of the gated delta rule, one for each value head, and
+ * the last inputs of the convolution.  Their size does not grow with the text.
+ * They describe the text up to its last token only, so two texts cannot share
+ * them for a common beginning.  Private to lib/model.
+ */
 #ifndef MODEL_TEXT_STATES_H
 #define MODEL_TEXT_STATES_H
 
@@ -19,20 +22,21 @@ struct text_states {
 void text_states_lay(struct text_states *d, const struct model *m, size_t texts,
     struct arena *a);
 
-/* n rows of a tile, from row `row` on, that are tokens of a text from position
- * pos on. */
+/* n tokens of one text that lie in rows row..row+n-1 of a tile.  The first of
+ * them has position pos in the text. */
 struct text_run {
     size_t text, row, n, pos;
 };
-/* Run the rule over n runs of different texts: from u->a.qkv to u->a.att. */
+/* Run the gated delta rule over n runs of different texts.  It reads u->a.qkv,
+ * updates the states, and writes u->a.att. */
 void text_states_rule(const struct text_states *d, struct run *u,
     const struct text_run *run, size_t n);
-/* For the engine of generation.  text_states_before: the convolution's input
- * [C] for the token that comes `back` tokens before row `row`, which is of run
- * `run`; NULL: the text begins later.  text_states_keep: after the convolution
- * of n runs, copy their last inputs to the windows of their texts. */
+/* The convolution's input [C] of the token that is `back` tokens before the one
+ * in row `row`, which belongs to `run`.  NULL: the text has no such token. */
 const float *text_states_before(const struct text_states *d,
     const struct run *u, const struct text_run *run, size_t row, size_t back);
+/* When n runs have been convolved: keep the last inputs of each text, for the
+ * tokens that will follow. */
 void text_states_keep(const struct text_states *d, struct run *u,
     const struct text_run *run, size_t n);
 
