@@ -186,8 +186,8 @@ calibrated_step(const struct process *p, int compute)
         "measured by plan calibrate" };
 }
 
-/* The machine counts as busy if threads wait for other programs for more than
- * this part of the time. */
+/* The machine is called busy if threads wait for processors for more than this
+ * part of the time, because other programs run. */
 static const double BUSY = 0.1;
 
 /* Measure the TFLOP/s of matrix products on p's threads, as if no other program

@@ -62,9 +62,9 @@ list_uses(const char *own)
     return EX_OK;
 }
 
-/* Append every "PROGRAM-NAME" for which a program has a command `name`, with
- * `joint` in place of the dash, and " or " between them: for "run" and a space,
- * "generate run or plan run". */
+/* Append the programs that have a command `name`: "generate run or plan run" if
+ * name is "run" and joint a space, "generate-run or plan-run" if joint is a
+ * dash. */
 static void
 add_pages(struct buf *b, const char *name, char joint)
 {

@@ -67,9 +67,9 @@ struct ring_head {
     struct end end[2];
 };
 
-/* One end of the ring, in its process.  One thread calls the functions of the
- * ring; only ring_release and ring_wake may be called by another thread.  These
- * two use `woken`, and members that stay as they are once the ring is open. */
+/* One end of the ring.  All functions are called by one thread, except
+ * ring_release and ring_wake, which any thread may call: they only use `woken`
+ * and members that do not change after the ring was opened. */
 struct ring {
     int role;
     int fd;

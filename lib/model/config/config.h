@@ -142,8 +142,8 @@ int config_from_json(struct config *c, const json_t *j, struct err *e);
 /* The part of a parsed config.json that is about text: its text_config, if
  * model_type is no family; else j. */
 const json_t *config_text(const json_t *j);
-/* As config_from_json, and set *b to the shapes of the blocks [L], which the
- * caller frees. */
+/* Does what config_from_json does, and sets *b to the shapes of the blocks [L].
+ * The caller frees *b. */
 int config_read(struct config *c, struct block_shape **b, const json_t *j,
     struct err *e);
 /* Read the config.json at path: config_read, or config_from_json if b is NULL.

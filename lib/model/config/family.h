@@ -99,10 +99,10 @@ struct family {
     size_t every; /* the n of WINDOW_EVERY */
     /* what the family computes in another way than Llama */
     int permuted;    /* GGUF permutes the rows of Q and K */
-    int gguf_head;   /* output.weight in a GGUF, as llama.cpp needs it: 1: there
-                      * even if the head is the embedding; -1: never there, as
-                      * llama.cpp takes the embedding; 0: there if the head is a
-                      * matrix of its own */
+    int gguf_head;   /* Does a GGUF hold the tensor output.weight?  1: always,
+                      * even if the head is the embedding; -1: never, llama.cpp
+                      * uses the embedding; 0: if the head is a matrix of its
+                      * own */
     int gemma;       /* a Gemma: Hugging Face stores norms minus 1 (GGUF does
                       * not); embeddings are multiplied by sqrt(hidden size);
                       * the MLP is GeGLU */
