@@ -9,8 +9,8 @@
 /* Text of plan/FOLDER/NAME.json, of the folder "machines" or "models"; NULL:
  * there is none. */
 const char *shipped_text(const char *folder, const char *name);
-/* Text of plan/models/NAME.json.  NULL: there is none, or the current folder has
- * a file or folder of that name, which is preferred. */
+/* Text of plan/models/NAME.json.  NULL: there is none, or the current folder
+ * has a file or folder of that name, which is preferred. */
 const char *shipped_model(const char *name);
 /* The model of plan/models that the user probably meant by text, which may be
  * misspelt, have capitals, or end in ".gguf".  Models that only plan cluster
