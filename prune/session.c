@@ -136,7 +136,7 @@ most_trials(const struct session *x)
 
 /* Order channels and groups by the profile, for the whole search. */
 static void
-take_profile(struct session *x)
+order_by_profile(struct session *x)
 {
     struct profile p;
     struct err e;
@@ -167,7 +167,7 @@ score_whole(struct session *x)
     cand_init(&c, s, "whole", &conf);
     judge_set(&x->j, &c.choice, 1);
     if (x->o->profile != NULL)
-        take_profile(x);
+        order_by_profile(x);
     else
         orders_measured(s->order, &x->j, &c.conf);
     judge_rows(&x->j, &c.choice, 0, x->c.R, c.row);

@@ -43,7 +43,7 @@ struct watched {
 
 /* Read how many steps the run has, and whether it ended. */
 static void
-read_options(struct watched *w, const char *dir)
+read_length(struct watched *w, const char *dir)
 {
     char *path = xasprintf("%s/options.json", dir);
     json_t *all = js_load(path, JS_MAX, NULL);
@@ -70,7 +70,7 @@ read_watched(struct watched *w)
 
     log_release(&w->log);
     w->locked = io_exists(lock);
-    read_options(w, dir);
+    read_length(w, dir);
     /* Read last: the log of a run that has ended is whole. */
     if (log_read(&w->log, dir, name, &e) < 0)
         die_err(&e);

@@ -64,7 +64,7 @@ text_part(const struct text_states *d, size_t i, float *all, size_t text,
 
 /* The row of a text's window that keeps the token at position p. */
 static float *
-window_row(const struct text_states *d, const struct run *u, size_t text,
+kept_token(const struct text_states *d, const struct run *u, size_t text,
     size_t p)
 {
     const size_t rows = window_rows(d->c), C = conv_of(u->f)->C;
@@ -83,7 +83,7 @@ keep_run(void *ctx, size_t task, size_t worker)
 
     (void)worker;
     for (size_t t = r->n > rows ? r->n - rows : 0; t < r->n; t++)
-        memcpy(window_row(j->d, j->u, r->text, r->pos + t),
+        memcpy(kept_token(j->d, j->u, r->text, r->pos + t),
             k->x + (r->row + t) * k->ldx, k->C * sizeof(float));
 }
 
@@ -105,7 +105,7 @@ text_states_before(const struct text_states *d, const struct run *u,
 
     return back > run->pos + t ? NULL
         : back <= t            ? k->x + (row - back) * k->ldx
-                    : window_row(d, u, run->text, run->pos + t - back);
+                    : kept_token(d, u, run->text, run->pos + t - back);
 }
 
 /* ---- the gated delta rule ---- */
