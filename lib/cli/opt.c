@@ -598,6 +598,16 @@ parse_short(const struct parse *p, char *arg, char *next)
     return 0;
 }
 
+/* The argument as a value of the option before it; NULL: it is an option, such
+ * as "--quiet", or there is none.  Such a value is written "--name=--quiet". */
+static char *
+value_in(const struct opt *table, char *arg)
+{
+    if (arg == NULL || strncmp(arg, "--", 2) != 0 || arg[2] == '\0')
+        return arg;
+    return find_long(table, arg + 2, strlen(arg + 2)) != NULL ? NULL : arg;
+}
+
 /* Open /dev/null as each of descriptors 0-2 that is closed.  Otherwise a file
  * opened later would get the free number, and be read as stdin or written as
  * stdout or stderr.  /dev/null is opened in the wrong direction, so that using
@@ -642,7 +652,8 @@ opt_parse(int argc, char **argv, const struct opt *table, const char *about,
     add_help(&help, &p); /* now, before parsing overwrites a default */
     opt_write(&defaults, table, (const char *const[]){ NULL });
     for (int i = 1; i < argc; i++) {
-        char *arg = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
+        char *arg = argv[i];
+        char *next = value_in(table, i + 1 < argc ? argv[i + 1] : NULL);
 
         if (only || arg[0] != '-' || arg[1] == '\0')
             argv[n++] = arg;

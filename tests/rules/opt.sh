@@ -63,6 +63,8 @@ misuse '--depth: "-1" is not a whole number of at least 0$' --depth -1
 misuse '--top: "65" is not a whole number from 1 to 64' --top 65
 misuse '-n needs a value' -f -n
 misuse '--number needs a value' --number
+misuse '--number needs a value' --number --flag
+misuse '-n needs a value' -n --flag
 misuse '--flag takes no value' --flag=1
 misuse '-n: "0" is not a whole number from 1 to 1T' -n0
 misuse '--number: "3x" is not a whole number' --number 3x
