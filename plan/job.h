@@ -27,7 +27,13 @@ enum recompute {
  * over ranks like the student.  NODE: the ranks of each node share a copy.
  * WORLD: all ranks share a copy.  CACHED: no teacher runs, as its targets are
  * stored. */
-enum teacher { TEACHER_WHOLE, TEACHER_NODE, TEACHER_WORLD, TEACHER_CACHED };
+enum teacher {
+    TEACHER_WHOLE,
+    TEACHER_NODE,
+    TEACHER_WORLD,
+    TEACHER_CACHED,
+    TEACHER_BLOCK
+};
 
 /* Order of a pipeline's passes.  1F1B: forward and backward in turn, and with
  * `virtual` > 1 interleaved.  DUAL: DualPipe (arXiv:2412.19437, table 2): ranks
@@ -64,7 +70,7 @@ struct job {
 
 /* A key of a job.  Its value is a number in [lo,hi] or, if it has words, the
  * index of one. */
-enum { KEY_WORDS = 5 };
+enum { KEY_WORDS = 6 };
 struct key {
     const char *name;
     size_t at; /* offset in struct job */

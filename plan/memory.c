@@ -202,6 +202,7 @@ teacher_weights(const struct job *j)
     case TEACHER_WHOLE: return all / (j->tensor * j->pipeline);
     case TEACHER_NODE: return all / fmin(j->m.devices, job_world(j)) + two;
     case TEACHER_WORLD: return all / job_world(j) + two;
+    case TEACHER_BLOCK: return two / 2.0;
     case TEACHER_CACHED: break;
     }
     return 0.0;
