@@ -375,12 +375,15 @@ put_disk(struct buf *b, const struct figures *f, const struct process *p)
     const double one =
         figure_of(f, "memory.weights") + figure_of(f, "memory.moments");
     const double ids = figure_of(f, "run.disk.ids"), there = free_here();
-    const double all = KEPT * one + ids;
+    const double fetched = figure_sum(f, "run.disk.fetched");
+    const double all = KEPT * one + ids + fetched;
     const double stored =
         figure_of(f, p->in.top > 0 ? "run.disk.top" : "run.disk.final") - ids;
 
     buf_addf(b, "disk    %.2f GB: %d checkpoints of %.2f GB, tokens %.2f GB",
         all * 1e-9, KEPT, one * 1e-9, ids * 1e-9);
+    if (fetched > 0.0)
+        buf_addf(b, ", models to fetch %.2f GB", fetched * 1e-9);
     if (isfinite(there))
         buf_addf(b, "; %.1f GB are free here", there * 1e-9);
     if (all > there)

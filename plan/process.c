@@ -82,18 +82,19 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     const size_t n = strlen(path);
     /* bytes of a number in student's copy of a head that is stored in fp32 */
     const size_t number = o->compute != 0 ? sizeof(uint16_t) : sizeof(float);
+    struct err e;
 
-    if (text == NULL)
-        request_model_exists(path);
-    else if (path == o->in.model || strcmp(path, o->in.model) != 0)
-        note("%s: by its built-in sizes; scripts/get-model fetches the model",
-            path);
+    if (shipped_or_file(path, &e) < 0)
+        die_err(&e);
+    if (text != NULL && (path == o->in.model || strcmp(path, o->in.model) != 0))
+        note("%s: by its built-in sizes", path);
     memset(s, 0, sizeof(*s));
     if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
         layout_from_model(s, path, o, number);
     else
         layout_from_config(s, config, text, number);
     s->params = config_params(&s->c, s->block);
+    s->fetched = text != NULL ? 2.0 * (double)s->params : 0.0; /* in bf16 */
     free(config);
     free(weights);
 }
@@ -280,12 +281,16 @@ add_process_run(struct figures *f, const struct layout *m,
 {
     const double n = o->in.tokens, ids = m->c.V <= 65536 ? 2.0 : 4.0;
     const double step = figure_of(f, "time.step");
+    const int same = t != NULL && strcmp(o->in.model, o->in.teacher) == 0;
+    const double fetched = m->fetched + (t != NULL && !same ? t->fetched : 0.0);
 
     figure_add(f, "run.steps", ceil(n / (double)(o->in.rows * o->in.T)));
     if (isfinite(step))
         figure_add(f, "run.hours",
             ceil(n / (double)(o->in.rows * o->in.T)) * step / 3600.0);
     figure_add(f, "run.disk.ids", n * ids);
+    if (fetched > 0.0)
+        figure_add(f, "run.disk.fetched", fetched);
     if (t == NULL)
         return;
     figure_add(f, "run.disk.final", n * (ids + (double)(2 * t->c.d)));

@@ -33,6 +33,7 @@ struct layout {
     struct block_shape *block; /* [L] */
     size_t params;
     size_t head_bytes; /* bytes of student's copy of this model's head */
+    double fetched;    /* bytes to fetch; 0: the model is there */
     size_t window;     /* plan_window of the weights as stored; 0: there are
                         * no weights */
 };

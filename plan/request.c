@@ -25,26 +25,6 @@ request_check(const struct request *in, int ranks)
         die(EX_USAGE, "name a machine by --machine; see %s -h", progname);
 }
 
-void
-request_model_exists(const char *path)
-{
-    const char *nearest;
-
-    if (io_exists(path))
-        return;
-    nearest = shipped_nearest(path);
-    if (nearest != NULL)
-        die(EX_SYS, "%s: there is no such model; did you mean %s?", SHOWN(path),
-            nearest);
-    die(EX_SYS,
-        "%s: there is no such model: give a directory, a .gguf file, a "
-        "config.json, ORG/NAME in the cache of Hugging Face's programs, or "
-        "the name of a model of known sizes: gemma3-270m, "
-        "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b or smollm2-135m, which "
-        "scripts/get-model fetches",
-        SHOWN(path));
-}
-
 _Noreturn void
 request_ratio_failed(const struct request *in, double left)
 {

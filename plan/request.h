@@ -34,7 +34,7 @@ struct request {
             "rows of a batch"),                                               \
         OPT_SIZE('T', "length", &(c)->T, 2, 1 << 24, "tokens",                \
             "tokens of a row")
-#define REQUEST_SHAPE "the student: a model, a config.json, or a shipped shape"
+#define REQUEST_SHAPE "the student: a model, a config.json, or a shipped model"
 #define REQUEST_PASSES(c, none)                                           \
     OPT_SIZE(0, "micro", &(c)->micro, 0, 1e6, "rows",                     \
         "rows computed together (0: " none ")"),                          \
@@ -59,9 +59,6 @@ struct request {
 /* Die (EX_USAGE) if no model is named, if --top is given without a teacher or,
  * with `ranks`, if no machine is named. */
 void request_check(const struct request *in, int ranks);
-/* Die (EX_SYS), and say where models come from, if there is no file of this
- * name. */
-void request_model_exists(const char *path);
 /* Die (EX_USAGE): a student of one block still has the part `left`, 0 to 1, of
  * the parameters, which is more than in->ratio allows. */
 _Noreturn void request_ratio_failed(const struct request *in, double left);

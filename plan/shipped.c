@@ -1,6 +1,7 @@
 /* Built-in files: see shipped.h.  The Makefile makes data.h from them. */
 #include "shipped.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/nearness.h"
 #include "format/json.h"
 
@@ -37,30 +38,69 @@ shipped_model(const char *name)
     return io_exists(name) ? NULL : shipped_text("models", name);
 }
 
-const char *
-shipped_nearest(const char *text)
+/* Set name to that of the next file of plan/models, from *f on, that all
+ * commands can read, and *f to the file behind it.  0: there is none. */
+static int
+next_model(char name[64], const struct file **f)
 {
     static const char folder[] = "models/";
-    static char nearest[64];
     const size_t skip = sizeof folder - 1;
-    char *as = xstrdup(text), name[sizeof nearest];
-    size_t least = SIZE_MAX, n = strlen(as);
 
-    if (n > 5 && strcmp(as + n - 5, ".gguf") == 0)
-        as[n - 5] = '\0';
+    for (; (*f)->name != NULL; (*f)++)
+        if (strncmp((*f)->name, folder, skip) == 0 &&
+            strstr((*f)->text, "\"model_type\"") != NULL) {
+            snprintf(name, 64, "%.*s",
+                (int)(strlen((*f)->name + skip) - strlen(".json")),
+                (*f)->name + skip);
+            (*f)++;
+            return 1;
+        }
+    return 0;
+}
+
+/* Find the name that the user probably meant by `text`, which may be misspelt,
+ * have capitals, or be longer, such as "SmolLM2-135M-Instruct".  0: no name is
+ * near. */
+static int
+find_nearest(char nearest[64], const char *text)
+{
+    char *as = xstrdup(text), name[64];
+    size_t least = SIZE_MAX;
+
     for (char *p = as; *p != '\0'; p++)
         *p = (char)tolower((unsigned char)*p);
-    for (const struct file *f = files; f->name != NULL; f++) {
-        if (strncmp(f->name, folder, skip) != 0 ||
-            strstr(f->text, "\"model_type\"") == NULL)
-            continue;
-        snprintf(name, sizeof name, "%.*s",
-            (int)(strlen(f->name + skip) - strlen(".json")), f->name + skip);
-        if (near_better(as, name, &least))
-            memcpy(nearest, name, sizeof nearest);
-    }
+    for (const struct file *f = files; next_model(name, &f);)
+        if (strncmp(as, name, strlen(name)) == 0) {
+            memcpy(nearest, name, sizeof name);
+            least = 0;
+        } else if (near_better(as, name, &least)) {
+            memcpy(nearest, name, sizeof name);
+        }
     free(as);
-    return least < SIZE_MAX ? nearest : NULL;
+    return least < SIZE_MAX;
+}
+
+int
+shipped_or_file(const char *name, struct err *e)
+{
+    struct buf known = { 0 };
+    char model[64];
+    int r;
+
+    if (io_exists(name) || shipped_model(name) != NULL)
+        return 0;
+    if (find_nearest(model, name))
+        return err_set(e, EX_SYS,
+            "%s: there is no such model; did you mean %s?", SHOWN(name), model);
+    for (const struct file *f = files; next_model(model, &f);)
+        buf_addf(&known, "%s%s", known.n > 0 ? ", " : "", model);
+    r = err_set(e, EX_SYS,
+        "%s: there is no such model: give a directory, a .gguf file, a "
+        "config.json, ORG/NAME in the cache of Hugging Face's programs, or one "
+        "of %s",
+        SHOWN(name), known.p);
+    buf_release(&known);
+    return r;
 }
 
 const json_t *

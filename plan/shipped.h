@@ -2,6 +2,7 @@
 #ifndef PLAN_SHIPPED_H
 #define PLAN_SHIPPED_H
 
+#include "base/err.h"
 #include "base/mem.h"
 
 #include <jansson.h>
@@ -12,10 +13,10 @@ const char *shipped_text(const char *folder, const char *name);
 /* Text of plan/models/NAME.json.  NULL: there is none, or the current folder
  * has a file or folder of that name, which is preferred. */
 const char *shipped_model(const char *name);
-/* The model of plan/models that the user probably meant by text, which may be
- * misspelt, have capitals, or end in ".gguf".  Models that only plan cluster
- * can read are never proposed.  NULL: no name is near. */
-const char *shipped_nearest(const char *text);
+/* Check that a model is built in, or that there is a file or folder of that
+ * name.  Returns -1 (EX_SYS) otherwise; the message has the name that the user
+ * probably meant, or says where models come from. */
+int shipped_or_file(const char *name, struct err *e);
 /* The JSON of a file of plan/, such as figures.json, which stays unchanged. */
 const json_t *shipped_json(const char *name);
 /* Append the names of all machines: "a100, h100". */

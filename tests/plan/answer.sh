@@ -92,7 +92,11 @@ status 1 'a misspelt model is refused' plan run -q -m smolm2-135m
 like 'the message suggests the name' 'smolm2-135m: .*did you mean smollm2-135m' err
 status 1 'the name of a file of that model is refused' plan run -q -m SmolLM2-135M.gguf
 like 'the message suggests the name of the model' 'did you mean smollm2-135m' err
-status 1 'a name of sizes alone is not suggested' plan run -q -m llama-3.1-80b
+status 1 'a longer name is refused' plan run -q -m Llama-3.2-1B-Instruct
+like 'the message suggests the name it begins with' 'did you mean llama-3.2-1b' err
+status 1 'plan cluster refuses it, too' plan cluster -q -m Llama-3.2-1B-Instruct --machine office
+like 'its message suggests the name, too' 'did you mean llama-3.2-1b' err
+status 1 'a name of sizes alone is not suggested' plan run -q -m megatron-23b
 unlike 'the message has no other name' 'did you mean' err
 # Sizes as those files have, read by `plan run` from them once.
 for model in 'smollm2-135m 134515008' 'qwen2.5-coder-0.5b 630167424' \
@@ -101,6 +105,11 @@ for model in 'smollm2-135m 134515008' 'qwen2.5-coder-0.5b 630167424' \
     equal "${model% *} has the parameters of its file" \
         "$(awk '$1 == "parameters" { print $2 }' out)" "${model#* }"
 done
+ok 'a run of models that are not there is planned' plan run -m qwen2.5-0.5b --teacher qwen2.5-1.5b --tokens 1e6
+like 'a note names the one whose sizes are built in' 'qwen2.5-1.5b: by its built-in sizes' err
+# 2 (494032768 + 1543714304)
+like 'its models have to be fetched' '^disk .*, models to fetch 4[.]08 GB; ' out
+status 2 'an option is not taken for a model' plan run -m qwen2.5-0.5b --teacher --tokens 1e6
 ok 'plan cluster knows it too' plan cluster -q -m qwen2.5-coder-1.5b --machine xeon-amx
 ok 'a cut student is planned' plan run -q -m smollm2-135m --ratio 0.25
 # 28311552 + 576 and 20 blocks of 3540096, the most that leave three quarters
