@@ -180,7 +180,7 @@ measure_link(const struct dist_group *g, struct link *l)
         l->messages.share[k] = slower;
     }
     if (g->rank == 0)
-        note("%s: ping-pong %.3g us, %.3g GB/s; all-gather %.3g GB/s, "
+        note("%s: ping-pong %.1f us, %.3g GB/s; all-gather %.3g GB/s, "
              "reduce-scatter %.3g GB/s a rank",
             g->name, l->us, l->gbs, 1e-9 * MOST * steps / t[0],
             1e-9 * MOST * steps / t[1]);
