@@ -12,6 +12,7 @@
 #include "kern/attn.h"
 #include "kern/kern.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -259,6 +260,56 @@ attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch)
 }
 
 size_t
+attn_page_bytes(size_t D)
+{
+    return kern.packed_along > 0 ? kern.packed_bytes(TILE, D)
+                                 : TILE * D * sizeof(float);
+}
+
+/* Round at most PACKED_DEPTH numbers to bfloat16, denormal ones to zero. */
+static void
+round_numbers(uint16_t out[PACKED_DEPTH], const float *x, size_t n)
+{
+    kern.narrow_bf16(out, x, n);
+    for (size_t i = 0; i < n; i++)
+        if (fabsf(x[i]) < FLT_MIN)
+            out[i] = signbit(x[i]) ? 0x8000 : 0;
+}
+
+static void
+put_rounded(uint16_t *keys, uint16_t *values, size_t at, size_t D,
+    const float *key, const float *value)
+{
+    uint16_t some[PACKED_DEPTH];
+
+    for (size_t i = 0; i < D; i += PACKED_DEPTH) {
+        const size_t n = D - i < PACKED_DEPTH ? D - i : PACKED_DEPTH;
+
+        round_numbers(some, key + i, n);
+        for (size_t j = 0; j < n; j++)
+            keys[kern_packed_place(i + j, at, D)] = some[j];
+        round_numbers(some, value + i, n);
+        for (size_t j = 0; j < n; j++)
+            values[kern_packed_place(at, i + j, TILE)] = some[j];
+    }
+}
+
+void
+attn_text_put(void *keys, void *values, size_t at, size_t D, const float *key,
+    const float *value)
+{
+    float *number = keys;
+
+    if (kern.packed_along > 0) {
+        put_rounded(keys, values, at, D, key, value);
+        return;
+    }
+    for (size_t i = 0; i < D; i++)
+        number[i * TILE + at] = key[i];
+    memcpy((float *)values + at * D, value, D * sizeof *value);
+}
+
+size_t
 attn_text_scratch(size_t G, size_t D)
 {
     return G * TILE * (2 * D + KEYS + 2) + KEYS * D + 16;
@@ -289,14 +340,15 @@ static void
 multiply_pages(size_t m, size_t n, size_t k, const float *a, size_t lda,
     const struct kern_pages *b, int add, float *c, size_t ldc, float *copy)
 {
-    const size_t size = b->deep * n;
+    const size_t size = b->deep * n * sizeof *copy;
 
     if (kern.gemm_paged != NULL) {
         kern.gemm_paged(m, n, k, a, lda, b, add, c, ldc);
         return;
     }
     for (size_t i = 0; i < k / b->deep; i++)
-        memcpy(copy + i * size, b->p + b->page[i] * size, size * sizeof *copy);
+        memcpy(copy + i * b->deep * n,
+            (const char *)b->p + b->page[i] * b->bytes, size);
     kern.gemm_nn(m, n, k, a, lda, copy, n, add, c, ldc);
 }
 
@@ -317,7 +369,7 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
         for (size_t i = 0; i < keys / TILE; i++)
             multiply_pages(M, TILE, D, w.q, D,
                 &(struct kern_pages){ a->k, a->page + kt + i, qt - kt - i + 1,
-                    D, TILE },
+                    attn_page_bytes(D), D, TILE },
                 GEMM_SET, w.s + i * TILE, KEYS, copy);
         cap_scores(a->cap, w.s, M, keys);
         for (size_t i = 0; i < M; i++)
@@ -325,7 +377,8 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
                 window_keys(a->window, t0 + i % n, kt * TILE, keys),
                 (struct key_tiles){ 0, 0 });
         multiply_pages(M, D, keys, w.s, KEYS,
-            &(struct kern_pages){ a->v, a->page + kt, qt - kt + 1, TILE, D },
+            &(struct kern_pages){ a->v, a->page + kt, qt - kt + 1,
+                attn_page_bytes(D), TILE, D },
             GEMM_ADD, w.o, D, copy);
     }
     for (size_t i = 0; i < M; i++) {

@@ -49,13 +49,14 @@ void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
 /*
  * Attention of tokens of a text whose keys and values lie in pages of ATTN_TILE
  * tokens: page[i] has tokens i * ATTN_TILE on.  Page p of one key-value head
- * has its keys at k + p * ATTN_TILE * D, as columns [D,ATTN_TILE], and its
- * values at v + p * ATTN_TILE * D, as rows [ATTN_TILE,D].  Values of tokens
- * that do not exist yet must be finite.  Queries and keys are rotated already.
+ * has its keys p * attn_page_bytes(D) bytes after k, as columns [D,ATTN_TILE],
+ * and its values as many after v, as rows [ATTN_TILE,D]; struct kern_pages says
+ * how these are laid out.  A page is zeroed before its first token is put
+ * there.  Queries and keys are rotated already.
  */
 struct attn_text {
     size_t G, D; /* query heads of the key-value head, size of a head */
-    const float *k, *v;
+    const void *k, *v;
     const uint32_t *page;
     size_t window;  /* a token attends to at most this many tokens; 0: to all */
     float scale;    /* as in struct attn */
@@ -66,6 +67,12 @@ struct attn_text {
     float cap;         /* as in struct attn */
     const float *sink; /* [G] as in struct attn, or NULL */
 };
+/* Bytes of the keys, or values, of a page of one head, a multiple of 64. */
+size_t attn_page_bytes(size_t D);
+/* Put the key and the value [D] of token `at` of a page there; keys and values
+ * are those of the page. */
+void attn_text_put(void *keys, void *values, size_t at, size_t D,
+    const float *key, const float *value);
 /* Floats of scratch that a call of attn_text_fwd needs. */
 size_t attn_text_scratch(size_t G, size_t D);
 /* Forward pass for the n tokens from t0 on, which lie in one page.  Each output

@@ -44,6 +44,18 @@ copied_columns(size_t n)
     return most == 0 ? strip_columns(n) : n < most ? n : most;
 }
 
+/* Multiply strips of panels, n columns in all.  s.n is not read. */
+static void
+multiply_strips(struct bf16_strip s, size_t n)
+{
+    for (; n > 0; n -= s.n) {
+        s.n = strip_columns(n);
+        set->multiply(&s);
+        s.b += (s.n + BF16_GROUP - 1) / BF16_GROUP * s.b_step;
+        s.c += s.n;
+    }
+}
+
 /* Products of at most BF16_ROWS rows, with one block along k. */
 static void
 block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
@@ -57,13 +69,8 @@ block(size_t m, size_t n, size_t kc, struct operand a, struct operand b,
     for (size_t some; n > 0; n -= some) {
         some = copied_columns(n);
         set->pack_b(panel.b, some, kc, &b);
-        s.b = panel.b;
-        for (size_t j = 0; j < some; j += s.n) {
-            s.n = strip_columns(some - j);
-            set->multiply(&s);
-            s.b += (s.n + BF16_GROUP - 1) / BF16_GROUP * s.b_step;
-            s.c += s.n;
-        }
+        multiply_strips(s, some);
+        s.c += some;
         b = operand_from(&b, some, 0);
     }
 }
@@ -135,12 +142,7 @@ multiply_packed(struct bf16_strip s, const struct kern_packed *b, size_t l,
     s.b = (const float *)b->b + l / BF16_CHUNK * BF16_PAIRS;
     s.c = b->c + i * b->ldc;
     s.ldc = b->ldc;
-    for (size_t j = 0; j < b->n; j += s.n) {
-        s.n = strip_columns(b->n - j);
-        set->multiply(&s);
-        s.b += (s.n + BF16_GROUP - 1) / BF16_GROUP * s.b_step;
-        s.c += s.n;
-    }
+    multiply_strips(s, b->n);
 }
 
 static void
@@ -166,6 +168,75 @@ gemm_packed(size_t m, size_t k, const float *a, size_t lda,
     }
 }
 
+/* ---- a factor in packed pages ---- */
+
+/* The chunk at depth l of column j. */
+static const float *
+page_chunk(const struct kern_pages *b, size_t l, size_t j)
+{
+    const char *page = (const char *)b->p + b->page[l / b->deep] * b->bytes;
+
+    return (const float *)(const void *)page +
+        (j / BF16_GROUP * bf16_chunks(b->deep) + l % b->deep / BF16_CHUNK) *
+        BF16_PAIRS;
+}
+
+/* Copy n columns from j on, depths l to l + kc - 1, to panel.b. */
+static void
+copy_pages(size_t n, size_t j, size_t l, size_t kc, const struct kern_pages *b)
+{
+    float *out = panel.b;
+
+    for (size_t i = j; i < j + n; i += BF16_GROUP)
+        for (size_t at = l, deep; at < l + kc; at += deep) {
+            deep = b->deep - at % b->deep;
+            deep = deep < l + kc - at ? deep : l + kc - at;
+            memcpy(out, page_chunk(b, at, i),
+                bf16_chunks(deep) * BF16_PAIRS * sizeof *out);
+            out += bf16_chunks(deep) * BF16_PAIRS;
+        }
+}
+
+/* Multiply by depths l to l + kc - 1 of n columns.  If they are in several
+ * pages, these are copied one behind the other. */
+static void
+multiply_pages(struct bf16_strip s, size_t n, size_t l, size_t kc,
+    const struct kern_pages *b)
+{
+    if (l / b->deep == (l + kc - 1) / b->deep) {
+        s.b = page_chunk(b, l, 0);
+        s.b_step = bf16_chunks(b->deep) * BF16_PAIRS;
+        multiply_strips(s, n);
+        return;
+    }
+    for (size_t j = 0, some; j < n; j += some, s.c += some) {
+        some = copied_columns(n - j);
+        copy_pages(some, j, l, kc, b);
+        multiply_strips(s, some);
+    }
+}
+
+static void
+gemm_paged(size_t m, size_t n, size_t k, const float *a, size_t lda,
+    const struct kern_pages *b, int add, float *c, size_t ldc)
+{
+    const struct operand x = { a, lda, 1, 0 };
+
+    for (size_t l = 0, kc; l < k; l += kc, add = GEMM_ADD) {
+        kc = next_block(l, k);
+        for (size_t i = 0, rows; i < m; i += rows) {
+            const struct operand y = operand_from(&x, i, l);
+
+            rows = m - i < BF16_ROWS ? m - i : BF16_ROWS;
+            set->pack_a(panel.a, rows, kc, &y);
+            multiply_pages((struct bf16_strip){ rows, 0, bf16_chunks(kc),
+                               panel.a, panel.b, bf16_chunks(kc) * BF16_PAIRS,
+                               1, add, c + i * ldc, ldc },
+                n, l, kc, b);
+        }
+    }
+}
+
 void
 gemm_bf16(struct kern *k, const struct bf16_set *by)
 {
@@ -177,6 +248,8 @@ gemm_bf16(struct kern *k, const struct bf16_set *by)
     k->packed_bytes = pairs ? packed_bytes : NULL;
     k->pack = pairs ? pack : NULL;
     k->gemm_packed = pairs ? gemm_packed : NULL;
+    k->gemm_paged = pairs ? gemm_paged : NULL;
+    k->packed_along = pairs ? bf16_along(by->result) : 0;
     k->panels += sizeof(struct half_panels);
     k->chunk = bf16_cut(by->result);
 }

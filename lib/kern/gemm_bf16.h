@@ -92,6 +92,13 @@ bf16_cut(enum kern_bf16 result)
     return result == KERN_BF16_AMX ? BF16_CHUNK : 0;
 }
 
+/* Return kern.packed_along of panels of pairs: BFMMLA takes quads. */
+static inline size_t
+bf16_along(enum kern_bf16 result)
+{
+    return result == KERN_BF16_BFMMLA ? 4 : 2;
+}
+
 /* Chunks of a row or column of k elements. */
 static inline size_t
 bf16_chunks(size_t k)

@@ -209,5 +209,7 @@ gemm_bf16_ref(struct kern *k, enum kern_bf16 by)
     k->packed_bytes = NULL;
     k->pack = NULL;
     k->gemm_packed = NULL;
+    k->gemm_paged = NULL;
+    k->packed_along = 0;
     k->chunk = bf16_cut(by);
 }

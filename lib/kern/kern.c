@@ -129,7 +129,6 @@ kern_compute(const char *name)
     kern.dots = dots_by_gemm;
     kern.dots_stored = NULL;
     kern.dots_bf16 = fast_dots(set);
-    kern.gemm_paged = NULL;
     slow = set == NULL;
     snprintf(whole, sizeof(whole), "%s+%s", single.name, names[result]);
     kern.name = whole;

@@ -31,12 +31,15 @@ struct kern_rows {
     int half;
 };
 
-/* A factor b [k,n] in pages of `deep` rows: row l lies at p + (page[l / deep] *
- * deep + l % deep) * ld.  Pages of the table past row k are prefetched. */
+/* A factor b [k,n] in pages of `deep` rows; row l is in page page[l / deep],
+ * which begins page[l / deep] * bytes after p.  If kern.packed_along is 0, a
+ * page holds fp32 numbers, row r at r * ld; else n columns of depth `deep`, as
+ * kern.pack writes them: deep is then a multiple of PACKED_DEPTH or at least k.
+ * Pages of the table past row k may be prefetched. */
 struct kern_pages {
-    const float *p;
+    const void *p;
     const uint32_t *page; /* [pages] */
-    size_t pages, deep, ld;
+    size_t pages, bytes, deep, ld;
 };
 
 /* A factor b of gemm_packed, and the result c [m,n] with leading dimension ldc.
@@ -138,12 +141,15 @@ struct kern {
      * bytes after the first comes column j, if j % PACKED_COLUMNS is 0.
      * gemm_packed: multiply a [m,k] by nb such factors, with the bits of
      * gemm_nt and gemm_nn.
-     * NULL: there is no such version, as always when products are in fp32. */
+     * packed_along: see kern_packed_place.
+     * NULL, 0: there is no such version, as always when products are in fp32.
+     */
     size_t (*packed_bytes)(size_t n, size_t k);
     void (*pack)(void *out, size_t n, size_t k, const void *b, int half,
         size_t j_step, size_t l_step);
     void (*gemm_packed)(size_t m, size_t k, const float *a, size_t lda,
         const struct kern_packed *b, size_t nb, int add);
+    size_t packed_along;
 
     /* dots for m <= DOTS_MOST and a weight in bfloat16 as it lies in a file:
      * row j is at w + j * stride bytes.  n % 16 and k % 32 are 0.  NULL: there
@@ -295,6 +301,19 @@ struct kern {
 };
 
 extern struct kern kern;
+
+/* The place of element (l,j), a bfloat16 number, in what kern.pack writes of
+ * columns of depth k: packed_along neighbours along l of a column lie side by
+ * side, then come those of the next column. */
+static inline size_t
+kern_packed_place(size_t l, size_t j, size_t k)
+{
+    const size_t along = kern.packed_along;
+    const size_t depth = (k + PACKED_DEPTH - 1) / PACKED_DEPTH * PACKED_DEPTH;
+
+    return j / PACKED_COLUMNS * PACKED_COLUMNS * depth +
+        (l / along * PACKED_COLUMNS + j % PACKED_COLUMNS) * along + l % along;
+}
 
 /* Choose the versions.  Returns NULL, or why it failed: a text that stays
  * valid.  Later calls return what the first did. */

@@ -82,6 +82,7 @@ paged_block(size_t m, size_t n, size_t from, size_t end, const float *a,
     size_t lda, const struct kern_pages *b, float *sum)
 {
     const size_t most = PAGED_CHUNK / n;
+    const char *const pages = b->p;
     const float *p, *next;
 
     for (size_t l = from, deep; l < end; l += deep) {
@@ -89,10 +90,11 @@ paged_block(size_t m, size_t n, size_t from, size_t end, const float *a,
 
         deep = b->deep - at < end - l ? b->deep - at : end - l;
         deep = deep < most ? deep : most;
-        p = b->p + (b->page[page] * b->deep + at) * b->ld;
+        p = (const float *)(const void *)(pages + b->page[page] * b->bytes) +
+            at * b->ld;
         next = p + deep * b->ld;
         if (at + deep == b->deep && page + 1 < b->pages)
-            next = b->p + b->page[page + 1] * b->deep * b->ld;
+            next = (const void *)(pages + b->page[page + 1] * b->bytes);
         paged_chunk(m, n, deep, a + l, lda, p, b->ld, next, l == from, sum);
     }
 }
@@ -141,7 +143,7 @@ gemm_paged(size_t m, size_t n, size_t k, const float *a, size_t lda,
         const size_t cols = n - j < PAGED_COLS ? n - j : PAGED_COLS;
         struct kern_pages y = *b;
 
-        y.p += j;
+        y.p = (const float *)b->p + j;
         for (size_t i = 0, rows; i < m; i += rows) {
             rows = m - i < PAGED_MR ? m - i : PAGED_MR;
             paged_rows(rows, cols, k, a + i * lda, lda, &y, add,

@@ -264,26 +264,35 @@ test_independence(const char *isa)
 static int
 paged_same(size_t m, size_t n, size_t deep, size_t k, int add)
 {
-    const size_t pages = (k + deep - 1) / deep, lda = k + 3, ldb = n + 5;
+    const size_t pages = (k + deep - 1) / deep, lda = k + 3;
+    const int packs = kern.packed_along > 0;
+    const size_t ldb = packs ? n : n + 5;
+    const size_t bytes =
+        64 + (packs ? kern.packed_bytes(n, deep) : deep * ldb * sizeof(float));
     float *a = xmalloc(m * lda * sizeof *a), *c = xmalloc(m * n * sizeof *c);
-    float *b = xmalloc((pages + 1) * deep * ldb * sizeof *b);
-    float *side = xmalloc(pages * deep * n * sizeof *side);
+    float *side = xmalloc((pages + 1) * deep * n * sizeof *side);
     float *want = xmalloc(m * n * sizeof *want);
+    char *b = aligned_alloc(64, ((pages + 1) * bytes + 63) / 64 * 64);
     uint32_t *page = xreallocarray(NULL, pages + 1, sizeof *page);
-    const struct kern_pages in = { b, page, pages + 1, deep, ldb };
+    const struct kern_pages in = { b, page, pages + 1, bytes, deep, ldb };
     int same;
 
     for (size_t i = 0; i < m * lda; i++)
         a[i] = (float)rng_normal(3, i);
-    for (size_t i = 0; i < (pages + 1) * deep * ldb; i++)
-        b[i] = (float)rng_normal(4, i);
+    for (size_t i = 0; i < (pages + 1) * deep * n; i++)
+        side[i] = (float)rng_normal(4, i);
     for (size_t i = 0; i < m * n; i++)
         c[i] = want[i] = (float)rng_normal(5, i);
-    for (size_t i = 0; i <= pages; i++)
+    for (size_t i = 0; i <= pages; i++) {
+        char *to = b + (pages - i) * bytes;
+
         page[i] = (uint32_t)(pages - i);
-    for (size_t l = 0; l < pages * deep; l++)
-        memcpy(side + l * n, b + ((pages - l / deep) * deep + l % deep) * ldb,
-            n * sizeof *b);
+        if (packs)
+            kern.pack(to, n, deep, side + i * deep * n, 0, 1, n);
+        for (size_t l = 0; !packs && l < deep; l++)
+            memcpy(to + l * ldb * sizeof *a, side + (i * deep + l) * n,
+                n * sizeof *a);
+    }
     kern.gemm_paged(m, n, k, a, lda, &in, add, c, n);
     kern.gemm_nn(m, n, k, a, lda, side, n, add, want, n);
     same = memcmp(c, want, m * n * sizeof *c) == 0;
@@ -300,17 +309,77 @@ static void
 test_paged(const char *isa)
 {
     static const size_t shape[][3] = { { 64, 64, 64 }, { 64, 64, 256 },
-        { 6, 64, 192 }, { 66, 64, 150 }, { 300, 20, 301 }, { 64, 300, 900 } };
+        { 6, 64, 192 }, { 66, 64, 150 }, { 300, 20, 301 }, { 64, 300, 900 },
+        { 80, 160, 160 }, { 576, 64, 256 }, { 64, 576, 576 }, { 64, 70, 70 } };
     int same = 1;
 
     if (kern.gemm_paged == NULL)
         return;
-    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+        const size_t n = shape[i][0], deep = shape[i][1], k = shape[i][2];
+
         for (size_t m = 1; m < 15; m++)
             for (int add = 0; add < 2; add++)
-                same &=
-                    paged_same(m, shape[i][0], shape[i][1], shape[i][2], add);
+                if (kern.packed_along == 0 || deep % PACKED_DEPTH == 0 ||
+                    deep >= k)
+                    same &= paged_same(m, n, deep, k, add);
+    }
     ok(same, "%s: a product with pages has the bits of gemm_nn", isa);
+}
+
+/* A page holds a token's key and value, as kern.pack writes them if products
+ * are in bfloat16. */
+static void
+test_put(const char *isa)
+{
+    enum { D = 70, AT = 5, SIZE = ATTN_TILE * 96 };
+    float key[D], value[D], *plain = xcalloc(2 * ATTN_TILE * D, sizeof *plain);
+    float *page = xcalloc(4 * SIZE, sizeof *page), *want = page + 2 * SIZE;
+
+    for (size_t i = 0; i < D; i++) {
+        key[i] = (float)rng_normal(6, i);
+        value[i] = (float)rng_normal(7, i);
+    }
+    key[3] = value[4] = 0x1.fffffep-127f; /* would be rounded up to 0x1p-126 */
+    key[4] = -0x1p-140f;
+    value[3] = INFINITY;
+    for (size_t i = 0; i < D; i++) {
+        plain[i * ATTN_TILE + AT] = key[i];
+        plain[ATTN_TILE * D + AT * D + i] = value[i];
+    }
+    attn_text_put(page, page + SIZE, AT, D, key, value);
+    if (kern.packed_along > 0) {
+        kern.pack(want, ATTN_TILE, D, plain, 0, 1, ATTN_TILE);
+        kern.pack(want + SIZE, D, ATTN_TILE, plain + ATTN_TILE * D, 0, 1, D);
+    } else {
+        memcpy(want, plain, ATTN_TILE * D * sizeof *want);
+        memcpy(want + SIZE, plain + ATTN_TILE * D,
+            ATTN_TILE * D * sizeof *want);
+    }
+    ok(memcmp(page, want, 2 * SIZE * sizeof *page) == 0,
+        "%s: a page has a token's key and value", isa);
+    ok(attn_page_bytes(D) % 64 == 0 &&
+            attn_page_bytes(D) >= ATTN_TILE * D *
+                    (kern.packed_along > 0 ? sizeof(uint16_t) : sizeof(float)),
+        "%s: a page has room for them", isa);
+    free(page);
+    free(plain);
+}
+
+/* Pages where products are in bfloat16. */
+static void
+test_rounded_pages(const char *isa)
+{
+    static const char *const by[] = { "avx512bf16", "amx", "bfmmla" };
+    char name[40];
+
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        kern_compute(by[i]);
+        snprintf(name, sizeof name, "%s %s", isa, by[i]);
+        test_paged(name);
+        test_put(name);
+    }
+    kern_compute("f32");
 }
 
 int
@@ -337,6 +406,8 @@ main(void)
             test_shape(isas[i], shapes + k, sink);
         test_independence(isas[i]);
         test_paged(isas[i]);
+        test_put(isas[i]);
+        test_rounded_pages(isas[i]);
     }
     return done_testing();
 }

@@ -49,7 +49,7 @@ lay_cache(struct kvcache *k, struct arena *a)
     k->at = arena_alloc(a, c->L, sizeof *k->at);
     for (size_t i = 0, at = 0; k->at != NULL && i < c->L; i++) {
         k->at[i] = at;
-        at += m->block[i].groups * k->pages.pages * KV_PAGE * c->D;
+        at += m->block[i].groups * k->pages.pages * k->page;
     }
     k->row = arena_alloc(a, KV_TILE, sizeof *k->row);
     k->run = arena_alloc(a, KV_TILE, sizeof *k->run);
@@ -81,6 +81,7 @@ kv_new(const struct model *m, struct pool *pool, size_t texts, size_t pages,
     k->longest = longest;
     k->pages.pages = pages;
     k->pages.most = kv_pages(longest);
+    k->page = attn_page_bytes(m->c.D);
     arena_plan(&plan);
     lay_cache(k, &plan);
     arena_init(&k->arena, plan.used);
@@ -106,7 +107,7 @@ kv_cache_bytes(const struct kvcache *k)
     size_t n = 0;
 
     for (size_t i = 0; i < m->c.L; i++)
-        n += 2 * m->block[i].groups * m->c.D * KV_PAGE * sizeof(float);
+        n += 2 * m->block[i].groups * k->page;
     if (size_mul(n, k->pages.pages, &n) < 0)
         mem_exhausted("pages of keys and values");
     return n;
@@ -183,20 +184,22 @@ kv_release(struct kvcache *k, uint32_t page)
     pages_drop_user(&k->pages, page);
 }
 
-/* Give a text a page, with values of zero: attention gives weight 0 to
- * positions that are not written yet, and 0 times what the memory held could be
- * NaN. */
+/* Give a text a page of zeros: attention gives weight 0 to positions that are
+ * not written yet, and 0 times what the memory held could be NaN. */
 static void
 take_page(struct kvcache *k, size_t text)
 {
     const struct model *m = k->f->m;
-    const size_t size = KV_PAGE * m->c.D, pages = k->pages.pages;
+    const size_t pages = k->pages.pages;
     const size_t page = pages_extend(&k->pages, text);
 
     for (size_t i = 0; i < m->c.L; i++)
-        for (size_t h = 0; h < m->block[i].groups; h++)
-            memset(k->v + k->at[i] + (h * pages + page) * size, 0,
-                size * sizeof *k->v);
+        for (size_t h = 0; h < m->block[i].groups; h++) {
+            const size_t at = k->at[i] + (h * pages + page) * k->page;
+
+            memset(k->k + at, 0, k->page);
+            memset(k->v + at, 0, k->page);
+        }
 }
 
 /* ---- the engine of a block's stages ---- */
@@ -283,17 +286,15 @@ static void
 keep_row(struct run *u, const struct run_row *r)
 {
     struct kvcache *k = u->cache;
-    const size_t D = u->f->m->c.D, size = KV_PAGE * D;
-    const size_t pos = k->row[r->t].pos, at = pos % KV_PAGE;
+    const size_t D = u->f->m->c.D, pos = k->row[r->t].pos;
     const float *key = u->a.qkv + r->at * u->qkv + u->H * D;
-    float *keys = k->k + k->at[u->i], *values = k->v + k->at[u->i];
-    size_t to = kv_table(k, k->row[r->t].text)[pos / KV_PAGE] * size;
+    size_t to =
+        k->at[u->i] + kv_table(k, k->row[r->t].text)[pos / KV_PAGE] * k->page;
 
     for (size_t h = 0; h < u->KV; h++, key += D) {
-        for (size_t i = 0; i < D; i++)
-            keys[to + i * KV_PAGE + at] = key[i];
-        memcpy(values + to + at * D, key + u->KV * D, D * sizeof *key);
-        to += k->pages.pages * size;
+        attn_text_put(k->k + to, k->v + to, pos % KV_PAGE, D, key,
+            key + u->KV * D);
+        to += k->pages.pages * k->page;
     }
 }
 
@@ -308,7 +309,7 @@ att_task(void *ctx, size_t task, size_t worker)
     const struct kv_run *r = &k->run[task / u->KV];
     const struct kv_row *row = &k->row[r->row];
     const size_t D = c->D, G = u->H / u->KV, h = task % u->KV;
-    const size_t at = k->at[u->i] + h * k->pages.pages * KV_PAGE * D;
+    const size_t at = k->at[u->i] + h * k->pages.pages * k->page;
     const struct attn_text a = { G, D, k->k + at, k->v + at,
         kv_table(k, row->text), config_window(c, u->i), attn_scale(c),
         u->a.qkv + r->row * u->qkv + h * G * D, u->qkv,

@@ -33,10 +33,11 @@ struct kvcache {
     size_t texts, longest;
     struct arena arena;
     struct kv_pages pages;
-    size_t *n;    /* [texts] tokens of each text */
-    float *k, *v; /* [L][KV,pages,KV_PAGE*D] as in struct attn_text, KV of the
-                   * block */
-    size_t *at;   /* [L] offset of a block's part in k and v */
+    size_t *n;            /* [texts] tokens of each text */
+    unsigned char *k, *v; /* [L][KV,pages,page] as in struct attn_text, KV of
+                           * the block */
+    size_t page;          /* attn_page_bytes */
+    size_t *at;           /* [L] bytes before a block's part of k and v */
     /* a tile of rows */
     struct kv_row *row; /* [KV_TILE] */
     struct kv_run *run; /* [KV_TILE] */
