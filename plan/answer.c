@@ -59,49 +59,71 @@ static const struct {
     { "--grad bf16", offsetof(struct process, grad) } };
 enum { SMALLER = sizeof smaller / sizeof *smaller };
 
-/* Predict the bytes of a run: student, teacher and stream. */
+/* Predict a run without notes, which the first prediction printed.  Returns the
+ * bytes of its programs. */
 static double
-run_bytes(const struct process *p)
+run_bytes(struct figures *f, const struct process *p)
 {
     const int said = verbosity;
-    struct figures f = { .n = 0 };
     struct programs m;
 
-    verbosity = -1; /* the first prediction printed its notes */
-    process_predict(&f, p);
+    verbosity = -1;
+    f->n = 0;
+    process_predict(f, p);
     verbosity = said;
-    return memory_of(&f, &m);
+    return memory_of(f, &m);
 }
 
-/* Search for options of the table `smaller` with which the run takes at most
- * `limit` bytes.  1: *options becomes a list of them, each with a space before
- * it, of which none can be left out.  0: the run takes more even with all of
- * them, and *options is the list of all. */
+/* Does p fit in `limit` bytes with half its rows, or half of these, and so on
+ * down to one?  Then p has that many. */
 static int
-find_remedy(struct buf *options, const struct process *p, double limit)
+take_fewer_rows(struct process *p, double limit)
 {
-    struct process less = *p;
+    const size_t all = p->in.rows;
+    struct figures f;
+
+    while ((double)p->in.rows / 2.0 >= fmax(1.0, p->network.nodes)) {
+        p->in.rows /= 2;
+        if (run_bytes(&f, p) <= limit)
+            return 1;
+    }
+    p->in.rows = all;
+    return 0;
+}
+
+/* Search for options with which the run takes at most `limit` bytes: those of
+ * the table `smaller`, then fewer rows too.  1: *options becomes a list of them,
+ * each with a space before it, of which none can be left out, and *less the run
+ * with them.  0: the run takes more even with all of them. */
+static int
+find_remedy(struct buf *options, struct process *less, const struct process *p,
+    double limit)
+{
+    struct figures f;
     int *set[SMALLER], fits = 0;
     size_t n = 0, at[SMALLER];
 
     options->n = 0;
-    less.measure = 0;
+    *less = *p;
+    less->measure = 0;
     for (size_t i = 0; !fits && i < SMALLER; i++) {
-        int *value = (int *)(void *)((char *)&less + smaller[i].at);
+        int *value = (int *)(void *)((char *)less + smaller[i].at);
 
         if (*value != 0 ||
-            (value == &less.final &&
+            (value == &less->final &&
                 (p->in.teacher == NULL || p->in.top > 0)) ||
-            (value == &less.grad && p->effective.of > 0))
+            (value == &less->grad && p->effective.of > 0))
             continue;
         *value = 1;
         set[n] = value;
         at[n++] = i;
-        fits = run_bytes(&less) <= limit;
+        fits = run_bytes(&f, less) <= limit;
     }
-    for (size_t i = 0; i < n; i++) {
+    if (!fits && (fits = take_fewer_rows(less, limit)))
+        buf_addf(options, " -B %zu", less->in.rows);
+    for (size_t i = 0; fits && i < n; i++) {
         *set[i] = 0;
-        if (fits && i + 1 < n && run_bytes(&less) <= limit)
+        if (run_bytes(&f, less) <= limit)
             continue;
         *set[i] = 1;
         buf_addf(options, " %s", smaller[at[i]].text);
@@ -109,11 +131,39 @@ find_remedy(struct buf *options, const struct process *p, double limit)
     return fits;
 }
 
+/* Append what to change if no option makes the run fit.  less: the run with all
+ * of them. */
+static void
+put_too_large(struct buf *b, const struct process *less, double limit)
+{
+    struct figures f;
+    const double all = run_bytes(&f, less);
+    const double state = figure_of(&f, "memory.weights") +
+        figure_of(&f, "memory.moments") + figure_of(&f, "memory.gradients");
+    const double most = (limit - (all - state)) / state;
+
+    buf_addf(b, "does not fit in %.1f GB, whatever the options", limit * 1e-9);
+    if (most > 0.0)
+        buf_addf(b, ": take a student of about %.2g billion parameters",
+            1e-9 * most * figure_of(&f, "parameters"));
+    else
+        buf_adds(b, ": take smaller models");
+}
+
+static void
+put_remedy(struct buf *b, const struct buf *options, const struct process *less)
+{
+    struct figures f;
+
+    buf_addf(b, "%s: %.1f GB", options->p, 1e-9 * run_bytes(&f, less));
+}
+
 static void
 put_memory(struct buf *b, const struct figures *f, const struct process *p)
 {
     const struct memory here = quota_memory("");
-    const double limit = (double)here.all;
+    const double limit = (double)here.all, left = (double)here.available;
+    struct process less;
     struct programs m;
     const double all = memory_of(f, &m);
     struct buf options = { 0 };
@@ -126,29 +176,29 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
                 ? " (a block at a time)"
                 : "");
     buf_addf(b, ", stream %.2f; ", m.stream * 1e-9);
-    if (all > limit && find_remedy(&options, p, (double)here.available))
+    if (all > limit && find_remedy(&options, &less, p, left)) {
+        buf_addf(b, "does not fit in the %.1f GB that are available; with",
+            left * 1e-9);
+        put_remedy(b, &options, &less);
+    } else if (all > limit && find_remedy(&options, &less, p, limit)) {
         buf_addf(b,
-            "does not fit in the %.1f GB that are available; it does with%s",
-            (double)here.available * 1e-9, options.p);
-    else if (all > limit && find_remedy(&options, p, limit))
-        buf_addf(b,
-            "does not fit in %.1f GB; it does with%s, if other programs end",
-            limit * 1e-9, options.p);
-    else if (all > limit)
-        buf_addf(b,
-            "does not fit in %.1f GB, nor with%s: take a smaller model, fewer "
-            "rows (-B) or shorter ones (-T)",
-            limit * 1e-9, options.n > 0 ? options.p : " other options");
-    else if (all <= (double)here.available)
-        buf_addf(b, "fits in the %.1f GB that are available",
-            (double)here.available * 1e-9);
-    else
+            "does not fit in %.1f GB; it does, if other programs end, "
+            "with",
+            limit * 1e-9);
+        put_remedy(b, &options, &less);
+    } else if (all > limit) {
+        put_too_large(b, &less, limit);
+    } else if (all <= left) {
+        buf_addf(b, "fits in the %.1f GB that are available", left * 1e-9);
+    } else {
         buf_addf(b,
             "fits in %.1f GB, but only %.1f are available: end other programs",
-            limit * 1e-9, (double)here.available * 1e-9);
-    if (all > (double)here.available && all <= limit &&
-        find_remedy(&options, p, (double)here.available))
-        buf_addf(b, ", or give%s", options.p);
+            limit * 1e-9, left * 1e-9);
+        if (find_remedy(&options, &less, p, left)) {
+            buf_adds(b, ", or give");
+            put_remedy(b, &options, &less);
+        }
+    }
     buf_addc(b, '\n');
     buf_release(&options);
 }
@@ -218,21 +268,22 @@ product_speed(const struct process *p, int compute, int *busy)
 
 /*
  * Predict the time from the operations of a step and the speed of one matrix
- * product, which is measured now.  A whole step reaches RATE of that speed, or
- * half or twice that, because its products have other sizes and it does more
- * than products.
+ * product, which is measured now.  A whole step reaches `rate` of that speed
+ * (SmolLM2-135M and Qwen2.5 0.5B on a Xeon with AMX: 0.81 and 0.77 in fp32,
+ * 0.6 and 0.57 by AMX), or half or twice that, because its products have other
+ * sizes and it does more than products.
  */
 static struct seconds
 estimated_step(const struct figures *f, const struct process *p, int compute)
 {
-    static const double RATE = 0.6;
+    const double rate = compute == 0 ? 0.8 : 0.6;
     const double teacher = figure_of(f, "teacher.token.forward");
     const double again = p->in.recompute ? figure_of(f, "token.forward") : 0.0;
     const double flop = (double)(node_rows(p) * p->in.T) *
         (figure_of(f, "token.train") + again +
             (isfinite(teacher) ? teacher : 0.0));
     int busy;
-    const double s = flop / (1e12 * RATE * product_speed(p, compute, &busy));
+    const double s = flop / (1e12 * rate * product_speed(p, compute, &busy));
 
     return (struct seconds){ s, UNKNOWN_LOW * s, UNKNOWN_HIGH * s,
         busy ? "estimated as if no other program ran (plan measure says better)"
@@ -274,6 +325,7 @@ put_network(struct buf *b, const struct figures *f, const struct process *p,
     double work)
 {
     const struct job *j = &p->network;
+    const double alone = work * (double)p->in.rows / (double)node_rows(p);
     struct figures own = { .n = 0 };
     double exchange, least;
 
@@ -300,8 +352,9 @@ put_network(struct buf *b, const struct figures *f, const struct process *p,
         if (!(j->sync > 1.0))
             buf_addf(b, " and %.2f GB more", 4e-9 * figure_of(f, "parameters"));
     }
-    buf_adds(b, "; one of them alone: ");
-    put_run_time(b, f, work * (double)p->in.rows / (double)node_rows(p));
+    buf_addf(b, "; one of them alone%s: ",
+        alone < work + network_step(&own, j) ? " is faster" : "");
+    put_run_time(b, f, alone);
     buf_addc(b, '\n');
 }
 
@@ -337,20 +390,21 @@ put_time(struct buf *b, const struct figures *f, const struct process *p)
 {
     const double waits = network_step(f, &p->network);
     const double step = figure_of(f, "time.step") - waits;
-    const int fastest = compute_fastest();
     const struct seconds s = isfinite(step) ? measured_step(f, step)
                                             : predicted_step(f, p, p->compute);
 
     buf_addf(b, "time    %.0f steps of %zu x %zu tokens, %s: ",
         figure_of(f, "run.steps"), p->in.rows, p->in.T, s.how);
     put_seconds(b, f, &s, waits);
-    if (p->compute == 0 && fastest != 0) {
-        const struct seconds fast = predicted_step(f, p, fastest);
+    if (p->chosen && p->compute != 0) {
+        const struct seconds slow = predicted_step(f, p, 0);
 
-        buf_addf(b, "; with --compute %s, as retort distil has it here%s%s: ",
-            compute_names[fastest], isfinite(step) ? ", " : "",
-            isfinite(step) ? fast.how : "");
-        put_seconds(b, f, &fast, waits);
+        buf_addf(b,
+            " with --compute %s, as retort distil has it here; with f32, the "
+            "default of student%s%s: ",
+            compute_names[p->compute], isfinite(step) ? ", " : "",
+            isfinite(step) ? slow.how : "");
+        put_seconds(b, f, &slow, waits);
     }
     buf_addc(b, '\n');
     put_network(b, f, p, s.likely);
@@ -383,12 +437,12 @@ put_disk(struct buf *b, const struct figures *f, const struct process *p)
     buf_addf(b, "disk    %.2f GB: %d checkpoints of %.2f GB, tokens %.2f GB",
         all * 1e-9, KEPT, one * 1e-9, ids * 1e-9);
     if (fetched > 0.0)
-        buf_addf(b, ", models to fetch %.2f GB", fetched * 1e-9);
+        buf_addf(b, ", models to fetch %.2f GB in bfloat16", fetched * 1e-9);
     if (isfinite(there))
         buf_addf(b, "; %.1f GB are free here", there * 1e-9);
     if (all > there)
-        buf_addf(b, ", which is not enough (student --keep 1: %.2f GB)",
-            (all - one) * 1e-9);
+        buf_addf(b, ", which is not enough%s student --keep 1: %.2f GB",
+            all - one > there ? ", nor is it with" : ";", (all - one) * 1e-9);
     if (isfinite(stored))
         buf_addf(b, "; stored targets of the teacher would take %.2f GB more%s",
             stored * 1e-9,

@@ -87,7 +87,8 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     if (shipped_or_file(path, &e) < 0)
         die_err(&e);
     if (text != NULL && (path == o->in.model || strcmp(path, o->in.model) != 0))
-        note("%s: by its built-in sizes", path);
+        note("%s: by its built-in sizes (%s)", path,
+            shipped_about("models", path));
     memset(s, 0, sizeof(*s));
     if ((n > 5 && strcmp(path + n - 5, ".gguf") == 0) || io_exists(weights))
         layout_from_model(s, path, o, number);

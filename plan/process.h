@@ -20,6 +20,8 @@ struct process {
     struct request in;
     size_t threads;
     int compute, act, grad, moments;
+    int chosen;                 /* 1: compute was not given: it is that of
+                                 * retort distil */
     int final;                  /* 1: the teacher runs with --final: it sends no
                                  * states of its blocks */
     int measure;                /* 1: time a step */

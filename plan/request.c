@@ -142,5 +142,7 @@ request_note(const struct job *j, const struct request *in,
             buf_adds(&b, " (the default)");
     }
     note("%s", b.p);
+    if (shipped_about("machines", in->machine) != NULL)
+        note("%s: %s", in->machine, shipped_about("machines", in->machine));
     buf_release(&b);
 }

@@ -52,7 +52,7 @@ print_process(const struct process *p, int explain)
 static int
 process_main(int argc, char **argv, int measure, const char *about)
 {
-    static struct process p = { .in = REQUEST_DEFAULTS };
+    static struct process p = { .in = REQUEST_DEFAULTS, .compute = -1 };
     static const char *mask;
     static int explain, qat;
     const struct opt options[] = { REQUEST_MODELS(&p.in,
@@ -61,7 +61,7 @@ process_main(int argc, char **argv, int measure, const char *about)
         OPT_FORMAT(&p.in.format, figure_formats),
         OPT_FLAG(0, "explain", &explain, "print the formula of every figure"),
         REQUEST_RATIO(&p.in), OPT_GROUP("How student runs"),
-        OPT_COMPUTE(&p.compute),
+        OPT_COMPUTE_FASTEST(&p.compute),
         OPT_ENUM(0, "act", &p.act, dtypes, "type",
             "type of the activations kept for the backward pass"),
         OPT_ENUM(0, "grad", &p.grad, dtypes, "type",
@@ -80,6 +80,9 @@ process_main(int argc, char **argv, int measure, const char *about)
         opt_parse(argc, argv, options, about, "[key=value ...]", 0, -1, &n);
 
     request_check(&p.in, 0);
+    p.chosen = p.compute < 0;
+    if (p.chosen)
+        p.compute = compute_fastest();
     if (effective_parse(&p.effective, qat, mask, &e) < 0)
         die_err(&e);
     if (mask != NULL && p.grad == 1)

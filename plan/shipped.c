@@ -89,6 +89,9 @@ shipped_or_file(const char *name, struct err *e)
 
     if (io_exists(name) || shipped_model(name) != NULL)
         return 0;
+    if (strchr(name, '/') != NULL)
+        return err_set(e, EX_SYS, "%s: there is no such file or folder",
+            SHOWN(name));
     if (find_nearest(model, name))
         return err_set(e, EX_SYS,
             "%s: there is no such model; did you mean %s?", SHOWN(name), model);
@@ -115,6 +118,18 @@ shipped_json(const char *name)
         f->parsed = js_parse(f->text, strlen(f->text), &e);
     assert(f->parsed != NULL);
     return f->parsed;
+}
+
+const char *
+shipped_about(const char *folder, const char *name)
+{
+    char *path = xasprintf("%s/%s.json", folder, name);
+    const char *about = shipped_text(folder, name) == NULL
+        ? NULL
+        : js_text_of(shipped_json(path), "about");
+
+    free(path);
+    return about;
 }
 
 void

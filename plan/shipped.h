@@ -13,6 +13,8 @@ const char *shipped_text(const char *folder, const char *name);
 /* Text of plan/models/NAME.json.  NULL: there is none, or the current folder
  * has a file or folder of that name, which is preferred. */
 const char *shipped_model(const char *name);
+/* What the member "about" of such a file says; NULL: there is no such file. */
+const char *shipped_about(const char *folder, const char *name);
 /* Check that a model is built in, or that there is a file or folder of that
  * name.  Returns -1 (EX_SYS) otherwise; the message has the name that the user
  * probably meant, or says where models come from. */

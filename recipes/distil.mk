@@ -241,7 +241,8 @@ plan: $(OUT)/plan.txt
 ifeq ($(planned_by_own),)
 # The measurement takes at most 5 % of the run: 6 steps, or 10 rows alone.
 plan_of = $(BIN)/plan $(1) -q -m $(original) --teacher $(original) -T $(T) \
-    -j $(THREADS) $(compute) $(planned) --tokens $$(($(B) * $(T) * $(BATCHES)))
+    -j $(THREADS) --compute $(or $(strip $(COMPUTE)),f32) $(planned) \
+    --tokens $$(($(B) * $(T) * $(BATCHES)))
 $(OUT)/plan.txt: $(original_made) $(OUT)/plan.asked | programs
 	@$(call plan_of,run) -B $(B) >$@.all
 	@{ echo 'The distillation, at most, were nothing cut:'; \

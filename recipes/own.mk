@@ -139,7 +139,8 @@ $(OUT)/text.tsv: $(if $(share),$(own)) $(OUT)/judged | settings programs
 # the run has begun, each plan measures steps again that were measured beside
 # other programs.
 measure = $(BIN)/plan $(1) -q -m $(or $(READY),$(original)) \
-    --teacher $(original) -B $(2) -T $(T) -j $(THREADS) $(compute) $(planned)
+    --teacher $(original) -B $(2) -T $(T) -j $(THREADS) \
+    --compute $(or $(strip $(COMPUTE)),f32) $(planned)
 busy    = $(if $(filter plan,$(MAKECMDGOALS)),$(if $(begun_text),,$(shell \
           awk '$$1 == "time.waited" && $$2 >= 15 { print "settings" }' \
           $(OUT)/measured 2>/dev/null)))

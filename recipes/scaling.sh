@@ -60,7 +60,7 @@ fi
 # First print the cost of TOKENS on one rank; flop NAME prints operations a
 # token.
 plan measure -q -m "$model" -T "$length" -B "$rows" -j "$threads" \
-    --tokens "$tokens" --format tsv >"$folder/plan.tsv"
+    --compute f32 --tokens "$tokens" --format tsv >"$folder/plan.tsv"
 awk -F "\t" '$1 == "memory" || $1 == "time.step" || $1 ~ /^run[.]/' \
     "$folder/plan.tsv" >&2
 flop() {

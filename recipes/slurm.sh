@@ -38,7 +38,7 @@ srun)
 esac
 
 [ -z "${TOKENS:-}" ] || "$@" plan measure -q -m "$STUDENT" --teacher "$TEACHER" \
-    -B "$ROWS" -T "$LENGTH" --tokens "$TOKENS"
+    -B "$ROWS" -T "$LENGTH" --compute f32 --tokens "$TOKENS"
 
 # SIGUSR2 reaches all processes: the shell in front of student must not die of
 # it, and stream and teacher go on, since student says when it is over.

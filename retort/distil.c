@@ -454,9 +454,7 @@ read_asked(int argc, char **argv, struct asked *a)
             "share of the tokens that are answers of the teacher, if it "
             "follows instructions; 0: text alone (default: 0.5)"),
         OPT_FLAG(0, "dry-run", &a->dry, "print what would be done, and end"),
-        OPT_ENUM(0, "compute", &a->compute, compute_names, "type",
-            "type that the factors of matrix products have (default: amx on "
-            "a processor that has it, else f32)"),
+        OPT_COMPUTE_FASTEST(&a->compute),
         OPT_THREADS(&a->threads), OPT_END };
 
     a->text = opt_parse(argc, argv, table,

@@ -43,7 +43,7 @@ ok 'a run of 100 steps is planned' recipe WORK="$work/n" BATCHES=100 plan
 like 'a run of 100 steps is measured by single rows' '^plan: measures .* 1 rows' err
 rm -r n
 # shellcheck disable=SC2086 # words
-plan -q -m "$gguf" --teacher "$gguf" -B 2 -T 32 $sizes --tokens 1 >asked
+plan -q --compute f32 -m "$gguf" --teacher "$gguf" -B 2 -T 32 $sizes --tokens 1 >asked
 equal 'what STUDENT and SAYS ask for counts' \
     "$(sed -n '/^memory /s/; fits.*//p' p/full/plan.txt)" \
     "$(sed -n '/^memory /s/; fits.*//p' asked)"

@@ -60,7 +60,7 @@ below() {
 # multiplied by their number.
 for v in 1000 200000; do
     llama v.json num_hidden_layers 30 vocab_size $v
-    plan measure -q -m v.json -B 1 -T 64 -j 1 --format tsv >out
+    plan measure -q --compute f32 -m v.json -B 1 -T 64 -j 1 --format tsv >out
     cp out measured.$v
     value time.blocks
 done >blocks
@@ -72,7 +72,7 @@ below 'blocks take as long with fewer ids' "$(sed -n 1p blocks)" 10 \
 llama wide.json hidden_size 1024 vocab_size 50000
 llama v.json vocab_size 50000
 for top in 0 8; do
-    plan measure -q -m v.json --teacher wide.json --top $top -B 1 -T 64 \
+    plan measure -q --compute f32 -m v.json --teacher wide.json --top $top -B 1 -T 64 \
         -j 1 --format tsv >out
     value time.head
     value time.teacher >teacher.$top
@@ -88,7 +88,7 @@ if has_ranks 'a step of two ranks is timed'; then
     equal 'only one of two ranks prints' "$(grep -c '^time.step' out)" 1
     like 'the exchange of two ranks is timed' '^time.reduce' out
     ranks 2 student -v -m new.json -t tok -o r one 2>said || fail ranks
-    ranks 2 plan measure -q -m new.json -B 4 -T 64 --format tsv >out
+    ranks 2 plan measure -q --compute f32 -m new.json -B 4 -T 64 --format tsv >out
     for part in weights gradients moments work; do
         equal "$part of a rank are what student says" \
             "$(value memory.$part | awk '{ printf "%.1f\n", $1 / 1e6 }')" \

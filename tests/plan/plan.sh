@@ -32,32 +32,32 @@ agrees() {
 }
 
 student -v -m new.json -t tok -o s -j 2 one 2>said || exit 1
-ok 'a config.json alone is predicted' plan -m new.json -B 4 -T 64 -j 2 \
+ok 'a config.json alone is predicted' plan --compute f32 -m new.json -B 4 -T 64 -j 2 \
     --format tsv
 agrees 'a config.json'
 cp out one.tsv
 mkdir only
 cp s/config.json only
-ok 'a directory without weights is predicted' plan -m only -B 4 -T 64 -j 2 \
+ok 'a directory without weights is predicted' plan --compute f32 -m only -B 4 -T 64 -j 2 \
     --format tsv
 same 'a directory without weights predicts what its config.json does' out \
     one.tsv
-ok 'the trained model is predicted' plan -m s -B 4 -T 64 -j 2 --format tsv
+ok 'the trained model is predicted' plan --compute f32 -m s -B 4 -T 64 -j 2 --format tsv
 same 'the trained model predicts what its config.json does' out one.tsv
 
 teacher -q -m teacher -o kd one
 student -v -m s -o d -j 2 --recompute --micro 3 kd 2>said || exit 1
-ok 'distillation with recomputation is predicted' plan -m s --teacher teacher \
+ok 'distillation with recomputation is predicted' plan --compute f32 -m s --teacher teacher \
     -B 4 -T 64 -j 2 --recompute --micro 3 --format tsv
 agrees 'distillation'
 student -v -m s -o q -j 2 --qat q8_0 --mask 2:4 one 2>said || exit 1
-ok 'training of rounded and masked weights is predicted' plan -m s -B 4 -T 64 \
+ok 'training of rounded and masked weights is predicted' plan --compute f32 -m s -B 4 -T 64 \
     -j 2 --qat q8_0 --mask 2:4 --format tsv
 agrees 'rounded and masked weights'
 equal 'rounded and masked weights are stored twice' \
     "$(value memory.weights)" $((8 * $(value parameters) - 4 * 32 +
         2 * (2 * 32 * 48 + 2 * 32 * 24 + 3 * 32 * 48) / 8))
-ok 'distillation is predicted for parameters by hand' plan -m s --teacher \
+ok 'distillation is predicted for parameters by hand' plan --compute f32 -m s --teacher \
     teacher -B 4 -T 64 -j 2 --recompute --micro 3 --format tsv
 
 # Parameters by hand: 1024 x 32 embedding, tied; a block of attention
@@ -79,13 +79,13 @@ equal 'a token takes the training operations counted by hand' \
 # Biases of Q, K and V: 48 + 2 x 24 a block; windows of 16 of 64 tokens: 16 x 17
 # / 2 + 48 x 16 keys for all of them, of 48 numbers.
 sed 's/"model_type": "llama"/"model_type": "qwen2"/' new.json >qwen.json
-ok 'a model with biases is predicted' plan -m qwen.json -B 4 -T 64 --format tsv
+ok 'a model with biases is predicted' plan --compute f32 -m qwen.json -B 4 -T 64 --format tsv
 equal 'biases take the operations counted by hand' "$(value token.train)" \
     $((6 * (32768 + 2 * (4608 + 4608)) + 7 * 2 * 48 * 65 + 16 * 5 * 32 + \
         2 * 2 * 96))
 sed 's/"model_type": "llama"/"model_type": "mistral", "sliding_window": 16/' \
     new.json >window.json
-ok 'a model with windows is predicted' plan -m window.json -B 4 -T 64 \
+ok 'a model with windows is predicted' plan --compute f32 -m window.json -B 4 -T 64 \
     --format tsv
 equal 'windows take the operations counted by hand' "$(value token.forward)" \
     $((2 * (32768 + 2 * (4608 + 4608)) + 4 * 2 * 48 * (136 + 768) / 64 + \
@@ -93,7 +93,7 @@ equal 'windows take the operations counted by hand' "$(value token.forward)" \
 
 sed 's/"retort": {[^}]*}, *//; s/"tie_word_embeddings": true/"tie_word_embeddings": false/
 s/"num_hidden_layers"/"retort": {"mlp": [48, 20]}, &/' new.json >ragged.json
-ok 'a model with MLPs of two widths is predicted' plan -m ragged.json \
+ok 'a model with MLPs of two widths is predicted' plan --compute f32 -m ragged.json \
     --format tsv
 equal 'MLPs of two widths have their own parameters' "$(value parameters)" \
     $((2 * 32768 + 2 * (4608 + 64) + 3 * 32 * 68 + 32))
@@ -105,7 +105,7 @@ sed "s/\"num_hidden_layers\": 2/$own, \"num_hidden_layers\": 4/" new.json \
     >cut.json
 group=$((32 * (24 + 12 + 12 + 24)))
 student -v -m cut.json -t tok -o c -j 2 one 2>said || exit 1
-ok 'a model of blocks that differ is predicted' plan -m cut.json -B 4 -T 64 \
+ok 'a model of blocks that differ is predicted' plan --compute f32 -m cut.json -B 4 -T 64 \
     -j 2 --format tsv
 agrees 'blocks that differ'
 equal 'blocks that differ have their own parameters' \
@@ -114,12 +114,12 @@ equal 'blocks that differ take their own operations' "$(value token.forward)" \
     $((2 * (32768 + 5 * group + 3 * 32 * 116) + 2 * 5 * 24 * 65 + \
         4 * 7 * 32))
 cp out cut.tsv
-ok 'the trained model of blocks that differ is predicted' plan -m c -B 4 -T \
+ok 'the trained model of blocks that differ is predicted' plan --compute f32 -m c -B 4 -T \
     64 -j 2 --format tsv
 same 'the trained model of blocks that differ predicts the same' out cut.tsv
 teacher -q -m teacher -o kd4 one
 student -v -m c -o d4 -j 2 --recompute --micro 3 --act bf16 kd4 2>said || exit 1
-ok 'distillation of blocks that differ is predicted' plan -m c --teacher \
+ok 'distillation of blocks that differ is predicted' plan --compute f32 -m c --teacher \
     teacher -B 4 -T 64 -j 2 --recompute --micro 3 --act bf16 --format tsv
 agrees 'distillation of blocks that differ'
 
@@ -131,20 +131,20 @@ case $BUILD in
     skip 'a model larger than any machine is predicted' \
         'ThreadSanitizer leaves no room for its address space' ;;
 *)
-    ok 'a model larger than any machine' plan -m huge.json
+    ok 'a model larger than any machine' plan --compute f32 -m huge.json
     like 'a note says what this machine has' 'this machine .* has only' err ;;
 esac
 
-status 2 'a mask with gradients in bf16 is refused' plan -m s --mask 2:4 \
+status 2 'a mask with gradients in bf16 is refused' plan --compute f32 -m s --mask 2:4 \
     --grad bf16
-status 1 'a model that is not there is an error of the system' plan -m none
-status 2 'a length of 1 is refused' plan -m new.json -T 1
+status 1 'a model that is not there is an error of the system' plan --compute f32 -m none
+status 2 'a length of 1 is refused' plan --compute f32 -m new.json -T 1
 printf '{"hidden_size": 64}' >bad.json
-status 3 'a config.json without model_type is bad input' plan -m bad.json
+status 3 'a config.json without model_type is bad input' plan --compute f32 -m bad.json
 like 'the message for a missing model_type names the file' \
     '^plan run: bad.json: ' err
 printf '{"model_type": "llama"}' >bad.json
-status 0 'a config.json without sizes is read' plan -m bad.json \
+status 0 'a config.json without sizes is read' plan --compute f32 -m bad.json \
     --format tsv
 equal 'a llama without sizes has the parameters of Llama 7B' "$(value parameters)" 6738415616
 sed 's/{/{"loss_type": "x", "use_mrope": false,/' new.json >odd.json
@@ -152,16 +152,16 @@ status 0 'keys that transformers ignores are no error' plan -v -m odd.json
 like 'ignored keys are named at -v' \
     '^plan run: config.json: ignored, as by transformers: loss_type$' err
 sed 's/{/{"use_mrope": true,/' new.json >odd.json
-status 3 'a value that is not implemented is refused' plan -m odd.json
+status 3 'a value that is not implemented is refused' plan --compute f32 -m odd.json
 like 'the message names the key and the value' 'use_mrope: true is not supported' err
 printf '{"model_type": "lla' >bad.json
-status 3 'half a config.json is bad input' plan -m bad.json
+status 3 'half a config.json is bad input' plan --compute f32 -m bad.json
 sed 's/"vocab_size": 1024/"vocab_size": 2048/' t.json >v.json
-ok 'a teacher of another vocabulary is predicted' plan -m new.json --teacher \
+ok 'a teacher of another vocabulary is predicted' plan --compute f32 -m new.json --teacher \
     v.json --format tsv
 equal 'its head has its own vocabulary' "$(value memory.teacher-head)" \
     $((2048 * 32 * 4))
-ok 'its top tokens are predicted' plan -m new.json --teacher v.json --top 4 \
+ok 'its top tokens are predicted' plan --compute f32 -m new.json --teacher v.json --top 4 \
     --format tsv
 equal 'the student then holds no head of it' "$(value memory.teacher-head)" 0
 # 4096 tokens: ids of 2 bytes, 8 + 4 x 6 of top tokens; two messages
