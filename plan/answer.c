@@ -92,9 +92,9 @@ take_fewer_rows(struct process *p, double limit)
 }
 
 /* Search for options with which the run takes at most `limit` bytes: those of
- * the table `smaller`, then fewer rows too.  1: *options becomes a list of them,
- * each with a space before it, of which none can be left out, and *less the run
- * with them.  0: the run takes more even with all of them. */
+ * the table `smaller`, then fewer rows too.  1: *options lists them, each after
+ * a space, and none can be left out; *less is the run with them.  0: the run
+ * takes more even with all of them, as *less has. */
 static int
 find_remedy(struct buf *options, struct process *less, const struct process *p,
     double limit)

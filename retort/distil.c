@@ -454,8 +454,7 @@ read_asked(int argc, char **argv, struct asked *a)
             "share of the tokens that are answers of the teacher, if it "
             "follows instructions; 0: text alone (default: 0.5)"),
         OPT_FLAG(0, "dry-run", &a->dry, "print what would be done, and end"),
-        OPT_COMPUTE_FASTEST(&a->compute),
-        OPT_THREADS(&a->threads), OPT_END };
+        OPT_COMPUTE_FASTEST(&a->compute), OPT_THREADS(&a->threads), OPT_END };
 
     a->text = opt_parse(argc, argv, table,
         "make a smaller model for your own text", "[file ...]", 0, -1, NULL);

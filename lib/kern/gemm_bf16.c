@@ -200,7 +200,7 @@ copy_pages(size_t n, size_t j, size_t l, size_t kc, const struct kern_pages *b)
 /* Multiply by depths l to l + kc - 1 of n columns.  If they are in several
  * pages, these are copied one behind the other. */
 static void
-multiply_pages(struct bf16_strip s, size_t n, size_t l, size_t kc,
+multiply_paged(struct bf16_strip s, size_t n, size_t l, size_t kc,
     const struct kern_pages *b)
 {
     if (l / b->deep == (l + kc - 1) / b->deep) {
@@ -229,7 +229,7 @@ gemm_paged(size_t m, size_t n, size_t k, const float *a, size_t lda,
 
             rows = m - i < BF16_ROWS ? m - i : BF16_ROWS;
             set->pack_a(panel.a, rows, kc, &y);
-            multiply_pages((struct bf16_strip){ rows, 0, bf16_chunks(kc),
+            multiply_paged((struct bf16_strip){ rows, 0, bf16_chunks(kc),
                                panel.a, panel.b, bf16_chunks(kc) * BF16_PAIRS,
                                1, add, c + i * ldc, ldc },
                 n, l, kc, b);
