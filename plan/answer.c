@@ -47,16 +47,16 @@ memory_of(const struct figures *f, struct programs *m)
     return m->student + m->teacher + m->stream;
 }
 
-/* Options of student, and one of teacher, that make a run smaller, in the order
- * in which they are tried: those that change little come first. */
+/* Options of programs that make a run smaller, in the order in which they are
+ * tried: those that change little come first. */
 static const struct {
-    const char *text;
+    const char *program, *text;
     size_t at; /* offset of an int in struct process */
-} smaller[] = { { "teacher --final", offsetof(struct process, final) },
-    { "--recompute", offsetof(struct process, in.recompute) },
-    { "--act bf16", offsetof(struct process, act) },
-    { "--moments bf16", offsetof(struct process, moments) },
-    { "--grad bf16", offsetof(struct process, grad) } };
+} smaller[] = { { "teacher", "--final", offsetof(struct process, final) },
+    { "student", "--recompute", offsetof(struct process, in.recompute) },
+    { "student", "--act bf16", offsetof(struct process, act) },
+    { "student", "--moments bf16", offsetof(struct process, moments) },
+    { "student", "--grad bf16", offsetof(struct process, grad) } };
 enum { SMALLER = sizeof smaller / sizeof *smaller };
 
 /* Predict a run without notes, which the first prediction printed.  Returns the
@@ -91,10 +91,21 @@ take_fewer_rows(struct process *p, double limit)
     return 0;
 }
 
+/* Append an option, and the name of its program if *last is another. */
+static void
+put_option(struct buf *b, const char **last, const char *program,
+    const char *text)
+{
+    if (*last == NULL || strcmp(*last, program) != 0)
+        buf_addf(b, "%s %s", *last == NULL ? "" : " and", program);
+    buf_addf(b, " %s", text);
+    *last = program;
+}
+
 /* Search for options with which the run takes at most `limit` bytes: those of
- * the table `smaller`, then fewer rows too.  1: *options lists them, each after
- * a space, and none can be left out; *less is the run with them.  0: the run
- * takes more even with all of them, as *less has. */
+ * the table `smaller`, then fewer rows too.  1: *options lists them, after a
+ * space, and none can be left out; *less is the run with them.  0: the run takes
+ * more even with all of them, as *less has. */
 static int
 find_remedy(struct buf *options, struct process *less, const struct process *p,
     double limit)
@@ -102,6 +113,7 @@ find_remedy(struct buf *options, struct process *less, const struct process *p,
     struct figures f;
     int *set[SMALLER], fits = 0;
     size_t n = 0, at[SMALLER];
+    const char *last = NULL;
 
     options->n = 0;
     *less = *p;
@@ -119,14 +131,18 @@ find_remedy(struct buf *options, struct process *less, const struct process *p,
         at[n++] = i;
         fits = run_bytes(&f, less) <= limit;
     }
-    if (!fits && (fits = take_fewer_rows(less, limit)))
-        buf_addf(options, " -B %zu", less->in.rows);
+    if (!fits && (fits = take_fewer_rows(less, limit))) {
+        char *rows = xasprintf("-B %zu", less->in.rows);
+
+        put_option(options, &last, "stream", rows);
+        free(rows);
+    }
     for (size_t i = 0; fits && i < n; i++) {
         *set[i] = 0;
         if (run_bytes(&f, less) <= limit)
             continue;
         *set[i] = 1;
-        buf_addf(options, " %s", smaller[at[i]].text);
+        put_option(options, &last, smaller[at[i]].program, smaller[at[i]].text);
     }
     return fits;
 }
@@ -195,7 +211,7 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
             "fits in %.1f GB, but only %.1f are available: end other programs",
             limit * 1e-9, left * 1e-9);
         if (find_remedy(&options, &less, p, left)) {
-            buf_adds(b, ", or give");
+            buf_adds(b, ", or run");
             put_remedy(b, &options, &less);
         }
     }
@@ -393,15 +409,15 @@ put_time(struct buf *b, const struct figures *f, const struct process *p)
     const struct seconds s = isfinite(step) ? measured_step(f, step)
                                             : predicted_step(f, p, p->compute);
 
-    buf_addf(b, "time    %.0f steps of %zu x %zu tokens, %s: ",
+    buf_addf(b, "time    %.0f steps of %zu x %zu tokens, training alone, %s: ",
         figure_of(f, "run.steps"), p->in.rows, p->in.T, s.how);
     put_seconds(b, f, &s, waits);
     if (p->chosen && p->compute != 0) {
         const struct seconds slow = predicted_step(f, p, 0);
 
         buf_addf(b,
-            " with --compute %s, as retort distil has it here; with f32, the "
-            "default of student%s%s: ",
+            " with --compute %s, as retort distil has it here; student without "
+            "--compute takes f32%s%s: ",
             compute_names[p->compute], isfinite(step) ? ", " : "",
             isfinite(step) ? slow.how : "");
         put_seconds(b, f, &slow, waits);
@@ -437,14 +453,16 @@ put_disk(struct buf *b, const struct figures *f, const struct process *p)
     buf_addf(b, "disk    %.2f GB: %d checkpoints of %.2f GB, tokens %.2f GB",
         all * 1e-9, KEPT, one * 1e-9, ids * 1e-9);
     if (fetched > 0.0)
-        buf_addf(b, ", models to fetch %.2f GB in bfloat16", fetched * 1e-9);
+        buf_addf(b, ", models to fetch %.2f GB", fetched * 1e-9);
     if (isfinite(there))
-        buf_addf(b, "; %.1f GB are free here", there * 1e-9);
+        buf_addf(b, "; %s the %.1f GB that are free here",
+            all > there ? "does not fit in" : "fits in", there * 1e-9);
     if (all > there)
-        buf_addf(b, ", which is not enough%s student --keep 1: %.2f GB",
-            all - one > there ? ", nor is it with" : ";", (all - one) * 1e-9);
+        buf_addf(b, ", %s student --keep 1: %.2f GB",
+            all - one > there ? "nor with" : "but with", (all - one) * 1e-9);
     if (isfinite(stored))
-        buf_addf(b, "; stored targets of the teacher would take %.2f GB more%s",
+        buf_addf(b,
+            "; to store the teacher's targets, if wanted, takes %.2f GB more%s",
             stored * 1e-9,
             all <= there && all + stored > there
                 ? ", for which there is no room"

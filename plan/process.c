@@ -95,7 +95,7 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     else
         layout_from_config(s, config, text, number);
     s->params = config_params(&s->c, s->block);
-    s->fetched = text != NULL ? 2.0 * (double)s->params : 0.0; /* in bf16 */
+    s->fetched = text == NULL ? 0.0 : shipped_bytes(path, (double)s->params);
     free(config);
     free(weights);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static struct file {
     const char *name, *text;
@@ -26,7 +27,7 @@ shipped_text(const char *folder, const char *name)
     char *path = xasprintf("%s/%s.json", folder, name);
     const struct file *f = files;
 
-    while (f->name != NULL && strcmp(f->name, path) != 0)
+    while (f->name != NULL && strcasecmp(f->name, path) != 0)
         f++;
     free(path);
     return f->text;
@@ -112,7 +113,7 @@ shipped_json(const char *name)
     struct file *f = files;
     struct err e;
 
-    while (strcmp(f->name, name) != 0)
+    while (strcasecmp(f->name, name) != 0)
         f++;
     if (f->parsed == NULL)
         f->parsed = js_parse(f->text, strlen(f->text), &e);
@@ -130,6 +131,16 @@ shipped_about(const char *folder, const char *name)
 
     free(path);
     return about;
+}
+
+double
+shipped_bytes(const char *model, double parameters)
+{
+    char *path = xasprintf("models/%s.json", model);
+    const json_t *mb = json_object_get(shipped_json(path), "fetched_mb");
+
+    free(path);
+    return mb != NULL ? 1e6 * json_number_value(mb) : 2.0 * parameters;
 }
 
 void

@@ -7,14 +7,17 @@
 
 #include <jansson.h>
 
-/* Text of plan/FOLDER/NAME.json, of the folder "machines" or "models"; NULL:
- * there is none. */
+/* Text of plan/FOLDER/NAME.json, of the folder "machines" or "models", in small
+ * letters or capitals; NULL: there is none. */
 const char *shipped_text(const char *folder, const char *name);
 /* Text of plan/models/NAME.json.  NULL: there is none, or the current folder
  * has a file or folder of that name, which is preferred. */
 const char *shipped_model(const char *name);
 /* What the member "about" of such a file says; NULL: there is no such file. */
 const char *shipped_about(const char *folder, const char *name);
+/* Bytes to fetch for a model that is built in: its member "fetched_mb", or 2 a
+ * parameter. */
+double shipped_bytes(const char *model, double parameters);
 /* Check that a model is built in, or that there is a file or folder of that
  * name.  Returns -1 (EX_SYS) otherwise; the message has the name that the user
  * probably meant, or says where models come from. */

@@ -14,21 +14,21 @@ ok 'plan run answers' plan run -q -m s.json --teacher t.json -B 4 -T 64 -j 1 \
     --tokens 1e6
 tail -n 3 out >lines
 like 'the first line has the memory of all programs' \
-    '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+( [(]a block at a time[)])?, stream [0-9.]+; fits in (the [0-9.]+ GB that are available|[0-9.]+ GB, but only .* other programs(, or give .*: [0-9.]+ GB)?)$' lines
+    '^memory  [0-9.]+ GB in all: student [0-9.]+, teacher [0-9.]+( [(]a block at a time[)])?, stream [0-9.]+; fits in (the [0-9.]+ GB that are available|[0-9.]+ GB, but only .* other programs(, or run .*: [0-9.]+ GB)?)$' lines
 span='[0-9.]+ (s|min|h|days)'
 range="${span} [(]${span} to ${span}[)]"
 like 'the second line has an estimated time and its range' \
-    "^time    3907 steps of 4 x 64 tokens, estimated .*: $range( with --compute amx, .*; with f32, .*: $range)?\$" lines
+    "^time    3907 steps of 4 x 64 tokens, training alone, estimated .*: $range( with --compute amx, .*; student without .*: $range)?\$" lines
 case $(retort doctor 2>/dev/null) in
 *AMX*) faster=like ;;
 *) faster=unlike ;;
 esac
 $faster 'products are those of retort distil where these are faster' \
-    "^time .* with --compute amx, as retort distil has it here; with f32, .*: $range\$" lines
+    "^time .* with --compute amx, as retort distil has it here; student without --compute takes f32: $range\$" lines
 
 like 'the third line has the disk' \
-    '^disk    [0-9.]+ GB: 3 checkpoints of [0-9.]+ GB, tokens [0-9.]+ GB; [0-9.]+ GB are free here; stored targets of the teacher would take [0-9.]+ GB more [(]by --top 64: [0-9.]+[)]$' lines
-equal 'that is what df says' "$(sed -n 's/^disk.* \([0-9.]*\) GB are free here.*/\1/p' lines |
+    '^disk    [0-9.]+ GB: 3 checkpoints of [0-9.]+ GB, tokens [0-9.]+ GB; fits in the [0-9.]+ GB that are free here; to store the teacher.s targets, if wanted, takes [0-9.]+ GB more [(]by --top 64: [0-9.]+[)]$' lines
+equal 'that is what df says' "$(sed -n 's/^disk.* \([0-9.]*\) GB that are free here.*/\1/p' lines |
     awk -v df="$(df -Pk . | awk 'NR == 2 { print $4 * 1024e-9 }')" \
     '{ print ($1 - df) ^ 2 < 1 }')" 1
 ok 'plan run answers without a teacher' plan run -q -m s.json -j 1 --tokens 1e6
@@ -54,7 +54,7 @@ like 'they fit without the states of blocks' \
     '^memory .*does not fit in .* with teacher --final: [0-9.]+ GB$' out
 ok 'plan run answers for larger batches' plan run -q -m s.json --teacher deep.json \
     -j 1 -T 4096 -B $((total / 200000)) --tokens 1e9
-like 'fewer rows fit' '^memory .*does not fit in .* with -B [0-9]+ .*: [0-9.]+ GB$' out
+like 'fewer rows fit' '^memory .*does not fit in .* with stream -B [0-9]+ and .*: [0-9.]+ GB$' out
 rows=$(sed -n 's/^memory .* -B \([0-9]*\) .*/\1/p' out)
 plan run -q -m s.json --teacher deep.json -j 1 -T 4096 -B "${rows:-0}" --recompute \
     --act bf16 --moments bf16 --grad bf16 --tokens 1e9 >out 2>err
@@ -64,12 +64,12 @@ llama heavy.json hidden_size 2048 intermediate_size 8192 num_hidden_layers \
 ok 'plan run answers for a model with large moments' plan run -q -m heavy.json \
     -j 1 -T 64 -B 1 --tokens 1e6
 like 'no option is named that it does not need' \
-    '^memory .*does not fit in .* with --moments bf16( --grad bf16)?: [0-9.]+ GB$' out
+    '^memory .*does not fit in .* with student --moments bf16( --grad bf16)?: [0-9.]+ GB$' out
 
 ok 'plan run answers for a run of many checkpoints' plan run -q -m wide.json -j 1 \
     --tokens 1e15
 like 'a disk that is too small is named' \
-    '^disk .* GB are free here, which is not enough(, nor is it with|;) student --keep 1: [0-9.]+ GB$' out
+    '^disk .*; does not fit in the [0-9.]+ GB that are free here, (nor|but) with student --keep 1: [0-9.]+ GB$' out
 
 # A step of recomputed blocks has a third more operations; the shortest of three
 # estimates is little disturbed by other programs.
@@ -97,6 +97,8 @@ ok 'a teacher of another vocabulary is planned' plan run -m s.json --teacher wid
 like 'a note says what another tokenizer needs' 'vocabularies of .* --student-tokenizer --top' err
 status 1 'a misspelt model is refused' plan run -q -m smolm2-135m
 like 'the message suggests the name' 'smolm2-135m: .*did you mean smollm2-135m' err
+ok 'capitals do not matter' plan run -q -m SmolLM2-135M --tokens 1e6
+like 'the file of scripts/get-model has its own size' 'models to fetch 0[.]10 GB' out
 status 1 'the name of a file of that model is refused' plan run -q -m SmolLM2-135M.gguf
 like 'the message suggests the name of the model' 'did you mean smollm2-135m' err
 status 1 'a path that leads nowhere is refused' plan run -q -m models/none.gguf
@@ -117,7 +119,7 @@ done
 ok 'a run of models that are not there is planned' plan run -m qwen2.5-0.5b --teacher qwen2.5-1.5b --tokens 1e6
 like 'a note names the one whose sizes are built in' 'qwen2.5-1.5b: by its built-in sizes [(]Qwen2.5 1.5B[)]' err
 # 2 (494032768 + 1543714304)
-like 'its models have to be fetched' '^disk .*, models to fetch 4[.]08 GB in bfloat16; ' out
+like 'its models have to be fetched' '^disk .*, models to fetch 4[.]08 GB; ' out
 status 2 'an option is not taken for a model' plan run -m qwen2.5-0.5b --teacher --tokens 1e6
 ok 'plan cluster knows it too' plan cluster -q -m qwen2.5-coder-1.5b --machine xeon-amx
 ok 'a cut student is planned' plan run -q -m smollm2-135m --ratio 0.25
