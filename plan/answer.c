@@ -104,8 +104,8 @@ put_option(struct buf *b, const char **last, const char *program,
 
 /* Search for options with which the run takes at most `limit` bytes: those of
  * the table `smaller`, then fewer rows too.  1: *options lists them, after a
- * space, and none can be left out; *less is the run with them.  0: the run takes
- * more even with all of them, as *less has. */
+ * space, and none can be left out; *less is the run with them.  0: the run
+ * takes more even with all of them, as *less has. */
 static int
 find_remedy(struct buf *options, struct process *less, const struct process *p,
     double limit)
