@@ -150,7 +150,7 @@ like 'the message tells both sizes' 'not the 64 teacher.top.ids a token that ear
 # --- memory: no head of the teacher ---
 ok 'student tells its memory' student -v -m s0 -o m -j 2 kd
 like 'student holds no head of the teacher' 'teacher head 0[.]0,' err
-ok 'plan predicts the memory for top tokens' plan -m s0 --teacher teacher --top 64 -B 4 -T 64 -j 2
+ok 'plan predicts the memory for top tokens' plan --compute f32 -m s0 --teacher teacher --top 64 -B 4 -T 64 -j 2
 student -v -m s0 -o m2 -j 2 --steps 1 kd 2>err
 equal 'plan and student tell the same work space' "$(sed -n 's/^memory.work *\([0-9.]*\) MB/\1/p' out)" \
     "$(sed -n 's/.* work \([0-9.]*\),.*/\1/p' err)"
