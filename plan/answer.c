@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* Rows of a batch that this machine has. */
+/* The rows of a batch that one machine trains on. */
 static size_t
 node_rows(const struct process *p)
 {
@@ -47,8 +47,8 @@ memory_of(const struct figures *f, struct programs *m)
     return m->student + m->teacher + m->stream;
 }
 
-/* Options of programs that make a run smaller, in the order in which they are
- * tried: those that change little come first. */
+/* Options that reduce a run's memory, in the order in which they are tried:
+ * those that change the result least come first. */
 static const struct {
     const char *program, *text;
     size_t at; /* offset of an int in struct process */
@@ -74,8 +74,8 @@ run_bytes(struct figures *f, const struct process *p)
     return memory_of(f, &m);
 }
 
-/* Does p fit in `limit` bytes with half its rows, or half of these, and so on
- * down to one?  Then p has that many. */
+/* Halve the rows of p's batch until the run takes at most `limit` bytes, with
+ * at least one row a machine.  0: that is not enough, and p is unchanged. */
 static int
 take_fewer_rows(struct process *p, double limit)
 {
@@ -91,7 +91,8 @@ take_fewer_rows(struct process *p, double limit)
     return 0;
 }
 
-/* Append an option, and the name of its program if *last is another. */
+/* Append an option, after its program's name if *last, the program of the
+ * option before, is another one or NULL. */
 static void
 put_option(struct buf *b, const char **last, const char *program,
     const char *text)
@@ -103,9 +104,10 @@ put_option(struct buf *b, const char **last, const char *program,
 }
 
 /* Search for options with which the run takes at most `limit` bytes: those of
- * the table `smaller`, then fewer rows too.  1: *options lists them, after a
- * space, and none can be left out; *less is the run with them.  0: the run
- * takes more even with all of them, as *less has. */
+ * the table `smaller` first, then a smaller batch too.
+ *   1: *options becomes their text, such as " student --act bf16", without any
+ *      that is not needed, and *less becomes the run with them.
+ *   0: there are none; *less becomes the run with all options of the table. */
 static int
 find_remedy(struct buf *options, struct process *less, const struct process *p,
     double limit)
@@ -147,8 +149,8 @@ find_remedy(struct buf *options, struct process *less, const struct process *p,
     return fits;
 }
 
-/* Append what to change if no option makes the run fit.  less: the run with all
- * of them. */
+/* Append how large a student would fit, for a run that no option makes fit.
+ * less: the run with all options of the table `smaller`. */
 static void
 put_too_large(struct buf *b, const struct process *less, double limit)
 {
@@ -227,8 +229,8 @@ struct seconds {
     const char *how;
 };
 
-/* Predict the seconds of a step from the file that plan calibrate has kept.
- * compute: index of compute_names. */
+/* Predict the seconds of a step from this machine's speeds, which plan
+ * calibrate measured and stored.  compute: index in compute_names. */
 static struct seconds
 calibrated_step(const struct process *p, int compute)
 {
@@ -252,8 +254,8 @@ calibrated_step(const struct process *p, int compute)
         "measured by plan calibrate" };
 }
 
-/* The machine is called busy if threads wait for processors for more than this
- * part of the time, because other programs run. */
+/* If our threads spend more than this part of the time waiting for a processor,
+ * other programs are using it, and the machine is called busy. */
 static const double BUSY = 0.1;
 
 /* Measure the TFLOP/s of matrix products on p's threads, as if no other program

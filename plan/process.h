@@ -20,10 +20,10 @@ struct process {
     struct request in;
     size_t threads;
     int compute, act, grad, moments;
-    int chosen;                 /* 1: compute was not given: it is that of
-                                 * retort distil */
-    int final;                  /* 1: the teacher runs with --final: it sends no
-                                 * states of its blocks */
+    int chosen;                 /* 1: --compute was not given, and compute is
+                                 * the default of retort distil */
+    int final;                  /* 1: predict for teacher --final, which sends
+                                 * its final states but not those of blocks */
     int measure;                /* 1: time a step */
     struct job network;         /* its nodes, and what is between them */
     struct effective effective; /* set by --qat and --mask */
@@ -35,7 +35,8 @@ struct layout {
     struct block_shape *block; /* [L] */
     size_t params;
     size_t head_bytes; /* bytes of student's copy of this model's head */
-    double fetched;    /* bytes to fetch; 0: the model is there */
+    double fetched;    /* bytes to download before the run; 0 if the model's
+                        * files exist */
     size_t window;     /* plan_window of the weights as stored; 0: there are
                         * no weights */
 };

@@ -39,8 +39,9 @@ shipped_model(const char *name)
     return io_exists(name) ? NULL : shipped_text("models", name);
 }
 
-/* Set name to that of the next file of plan/models, from *f on, that all
- * commands can read, and *f to the file behind it.  0: there is none. */
+/* Step through the models that all commands of plan can read.  Set name to that
+ * of the first one at or after *f, and *f to the next file.  0: there is no
+ * further one. */
 static int
 next_model(char name[64], const struct file **f)
 {
@@ -59,9 +60,9 @@ next_model(char name[64], const struct file **f)
     return 0;
 }
 
-/* Find the name that the user probably meant by `text`, which may be misspelt,
- * have capitals, or be longer, such as "SmolLM2-135M-Instruct".  0: no name is
- * near. */
+/* Set nearest to the model that the user probably meant by `text`: one whose
+ * name `text` begins with, such as "SmolLM2-135M-Instruct", or one that is
+ * spelt almost the same.  0: there is none. */
 static int
 find_nearest(char nearest[64], const char *text)
 {
@@ -70,13 +71,13 @@ find_nearest(char nearest[64], const char *text)
 
     for (char *p = as; *p != '\0'; p++)
         *p = (char)tolower((unsigned char)*p);
-    for (const struct file *f = files; next_model(name, &f);)
-        if (strncmp(as, name, strlen(name)) == 0) {
+    for (const struct file *f = files; least > 0 && next_model(name, &f);) {
+        const int begins = strncmp(as, name, strlen(name)) == 0;
+
+        if (begins || near_better(as, name, &least))
             memcpy(nearest, name, sizeof name);
-            least = 0;
-        } else if (near_better(as, name, &least)) {
-            memcpy(nearest, name, sizeof name);
-        }
+        least = begins ? 0 : least;
+    }
     free(as);
     return least < SIZE_MAX;
 }

@@ -7,20 +7,20 @@
 
 #include <jansson.h>
 
-/* Text of plan/FOLDER/NAME.json, of the folder "machines" or "models", in small
- * letters or capitals; NULL: there is none. */
+/* Text of plan/FOLDER/NAME.json; folder: "machines" or "models".  Upper and
+ * lower case are the same.  NULL: there is no such file. */
 const char *shipped_text(const char *folder, const char *name);
-/* Text of plan/models/NAME.json.  NULL: there is none, or the current folder
- * has a file or folder of that name, which is preferred. */
+/* Text of plan/models/NAME.json.  NULL: there is no such file, or `name` is the
+ * path of an existing file or folder, which the user means then. */
 const char *shipped_model(const char *name);
-/* What the member "about" of such a file says; NULL: there is no such file. */
+/* The member "about" of plan/FOLDER/NAME.json.  NULL: there is no such file. */
 const char *shipped_about(const char *folder, const char *name);
-/* Bytes to fetch for a model that is built in: its member "fetched_mb", or 2 a
- * parameter. */
+/* Bytes to download for a model of plan/models: the member "fetched_mb" of its
+ * JSON times 1e6 or, without that member, 2 bytes a parameter. */
 double shipped_bytes(const char *model, double parameters);
-/* Check that a model is built in, or that there is a file or folder of that
- * name.  Returns -1 (EX_SYS) otherwise; the message has the name that the user
- * probably meant, or says where models come from. */
+/* Check that `name` is a model of plan/models or an existing file or folder.
+ * Else -1 and *e (EX_SYS), whose message proposes the nearest name or lists
+ * what may be given. */
 int shipped_or_file(const char *name, struct err *e);
 /* The JSON of a file of plan/, such as figures.json, which stays unchanged. */
 const json_t *shipped_json(const char *name);

@@ -16,8 +16,8 @@
 /*
  * One mapped file.  These structs form a list, which the SIGBUS handler may
  * read at any moment.
- *   A struct is therefore never freed.  After munmap its n is 0, and the next
- *   file that is mapped reuses it.
+ *   The structs are therefore never freed.  io_unmap sets n to 0, and
+ *   a file that is mapped later takes a struct whose n is 0.
  *   p and n are atomic because one thread may set them while another is in the
  *   handler.  p is set before n, and the handler reads n before p.
  *   name need not be atomic: the handler only reads the name of the file that

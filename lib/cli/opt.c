@@ -598,8 +598,9 @@ parse_short(const struct parse *p, char *arg, char *next)
     return 0;
 }
 
-/* The argument as a value of the option before it; NULL: it is an option, such
- * as "--quiet", or there is none.  Such a value is written "--name=--quiet". */
+/* Return arg if it can be the value of the option before it.  NULL: there is no
+ * argument, or it is itself an option of the table, such as "--quiet", which as
+ * a value must be written "--name=--quiet". */
 static char *
 value_in(const struct opt *table, char *arg)
 {

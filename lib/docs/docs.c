@@ -37,9 +37,9 @@ struct docs_worker {
     struct buf mend, wiki;
 };
 
-/* A batch of documents.  One thread reads and cleans them, and then sets
- * `ready`.  From then on the block belongs to the thread that passes the
- * documents on (putting). */
+/* A batch of documents.  A reading thread fills it with cleaned documents and
+ * then sets `ready`; from then on only the writing thread, which passes the
+ * documents to the caller, uses it. */
 struct doc_block {
     struct doc *doc;
     size_t n, cap;

@@ -356,6 +356,7 @@ void
 attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
 {
     const size_t D = a->D, M = a->G * n, qt = t0 / TILE;
+    const size_t bytes = attn_page_bytes(D);
     struct online w = begin_online(M, D, a->sink, a->G, scratch);
     float *copy = w.l + M;
     size_t keys;
@@ -369,7 +370,7 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
         for (size_t i = 0; i < keys / TILE; i++)
             multiply_pages(M, TILE, D, w.q, D,
                 &(struct kern_pages){ a->k, a->page + kt + i, qt - kt - i + 1,
-                    attn_page_bytes(D), D, TILE },
+                    bytes, D, TILE },
                 GEMM_SET, w.s + i * TILE, KEYS, copy);
         cap_scores(a->cap, w.s, M, keys);
         for (size_t i = 0; i < M; i++)
@@ -377,8 +378,8 @@ attn_text_fwd(const struct attn_text *a, size_t t0, size_t n, float *scratch)
                 window_keys(a->window, t0 + i % n, kt * TILE, keys),
                 (struct key_tiles){ 0, 0 });
         multiply_pages(M, D, keys, w.s, KEYS,
-            &(struct kern_pages){ a->v, a->page + kt, qt - kt + 1,
-                attn_page_bytes(D), TILE, D },
+            &(struct kern_pages){ a->v, a->page + kt, qt - kt + 1, bytes, TILE,
+                D },
             GEMM_ADD, w.o, D, copy);
     }
     for (size_t i = 0; i < M; i++) {

@@ -51,8 +51,10 @@ void attn_fwd(const struct attn *a, size_t kvh, size_t qt, float *scratch);
  * tokens: page[i] has tokens i * ATTN_TILE on.  Page p of one key-value head
  * has its keys p * attn_page_bytes(D) bytes after k, as columns [D,ATTN_TILE],
  * and its values as many after v, as rows [ATTN_TILE,D]; struct kern_pages says
- * how these are laid out.  A page is zeroed before its first token is put
- * there.  Queries and keys are rotated already.
+ * how these are laid out.  The memory of keys is zero before its first use, and
+ * that of a page's values whenever the page begins to hold another text: what
+ * lies behind the last token is multiplied by zero, and must not be NaN.
+ * Queries and keys are rotated already.
  */
 struct attn_text {
     size_t G, D; /* query heads of the key-value head, size of a head */
@@ -69,8 +71,9 @@ struct attn_text {
 };
 /* Bytes of the keys, or values, of a page of one head, a multiple of 64. */
 size_t attn_page_bytes(size_t D);
-/* Put the key and the value [D] of token `at` of a page there; keys and values
- * are those of the page. */
+/* Store the key and the value [D] of one token in a page of one head.  keys,
+ * values: where the page's keys and its values begin.  at: the token's index in
+ * the page, 0 to ATTN_TILE - 1. */
 void attn_text_put(void *keys, void *values, size_t at, size_t D,
     const float *key, const float *value);
 /* Floats of scratch that a call of attn_text_fwd needs. */

@@ -44,7 +44,7 @@ copied_columns(size_t n)
     return most == 0 ? strip_columns(n) : n < most ? n : most;
 }
 
-/* Multiply strips of panels, n columns in all.  s.n is not read. */
+/* Multiply strips of panels, n columns in all.  s: all but its n. */
 static void
 multiply_strips(struct bf16_strip s, size_t n)
 {

@@ -31,11 +31,12 @@ struct kern_rows {
     int half;
 };
 
-/* A factor b [k,n] in pages of `deep` rows; row l is in page page[l / deep],
- * which begins page[l / deep] * bytes after p.  If kern.packed_along is 0, a
- * page holds fp32 numbers, row r at r * ld; else n columns of depth `deep`, as
- * kern.pack writes them: deep is then a multiple of PACKED_DEPTH or at least k.
- * Pages of the table past row k may be prefetched. */
+/* A factor b [k,n] that is scattered over pages of `deep` rows each.  Row l is
+ * row l % deep of the page that begins page[l / deep] * bytes bytes after p.
+ *   packed_along of struct kern is 0: a page is fp32 [deep,ld], ld >= n.
+ *   Else a page is what kern.pack writes for n columns of depth `deep`, and
+ *   deep is a multiple of PACKED_DEPTH, or all k rows are in one page.
+ * The table may have more pages than k rows need; these may be prefetched. */
 struct kern_pages {
     const void *p;
     const uint32_t *page; /* [pages] */
@@ -141,7 +142,7 @@ struct kern {
      * bytes after the first comes column j, if j % PACKED_COLUMNS is 0.
      * gemm_packed: multiply a [m,k] by nb such factors, with the bits of
      * gemm_nt and gemm_nn.
-     * packed_along: see kern_packed_place.
+     * packed_along: see kern_packed_place, which needs it.
      * NULL, 0: there is no such version, as always when products are in fp32.
      */
     size_t (*packed_bytes)(size_t n, size_t k);
@@ -302,17 +303,17 @@ struct kern {
 
 extern struct kern kern;
 
-/* The place of element (l,j), a bfloat16 number, in what kern.pack writes of
- * columns of depth k: packed_along neighbours along l of a column lie side by
- * side, then come those of the next column. */
+/* The index of element (l,j) among the bfloat16 numbers that kern.pack writes
+ * for columns of depth k.  kern.packed_along, 2 or 4, consecutive elements of a
+ * column are adjacent; they are followed by those of the next column. */
 static inline size_t
 kern_packed_place(size_t l, size_t j, size_t k)
 {
-    const size_t along = kern.packed_along;
+    const size_t along = kern.packed_along, in = l & (along - 1);
     const size_t depth = (k + PACKED_DEPTH - 1) / PACKED_DEPTH * PACKED_DEPTH;
 
     return j / PACKED_COLUMNS * PACKED_COLUMNS * depth +
-        (l / along * PACKED_COLUMNS + j % PACKED_COLUMNS) * along + l % along;
+        (l - in) * PACKED_COLUMNS + j % PACKED_COLUMNS * along + in;
 }
 
 /* Choose the versions.  Returns NULL, or why it failed: a text that stays

@@ -184,8 +184,9 @@ kv_release(struct kvcache *k, uint32_t page)
     pages_drop_user(&k->pages, page);
 }
 
-/* Give a text a page of zeros: attention gives weight 0 to positions that are
- * not written yet, and 0 times what the memory held could be NaN. */
+/* Give a text a page whose values are zero: attention multiplies the values of
+ * tokens that do not exist yet by 0, and 0 times what another text left there
+ * could be NaN. */
 static void
 take_page(struct kvcache *k, size_t text)
 {
@@ -194,12 +195,8 @@ take_page(struct kvcache *k, size_t text)
     const size_t page = pages_extend(&k->pages, text);
 
     for (size_t i = 0; i < m->c.L; i++)
-        for (size_t h = 0; h < m->block[i].groups; h++) {
-            const size_t at = k->at[i] + (h * pages + page) * k->page;
-
-            memset(k->k + at, 0, k->page);
-            memset(k->v + at, 0, k->page);
-        }
+        for (size_t h = 0; h < m->block[i].groups; h++)
+            memset(k->v + k->at[i] + (h * pages + page) * k->page, 0, k->page);
 }
 
 /* ---- the engine of a block's stages ---- */
