@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Bytes of student besides models: code, libraries and heap before the first
  * step.  6 MB are an estimate, as the system decides which pages are in memory;
@@ -282,7 +283,7 @@ add_process_run(struct figures *f, const struct layout *m,
 {
     const double n = o->in.tokens, ids = m->c.V <= 65536 ? 2.0 : 4.0;
     const double step = figure_of(f, "time.step");
-    const int same = t != NULL && strcmp(o->in.model, o->in.teacher) == 0;
+    const int same = t != NULL && strcasecmp(o->in.model, o->in.teacher) == 0;
     const double fetched = m->fetched + (t != NULL && !same ? t->fetched : 0.0);
 
     figure_add(f, "run.steps", ceil(n / (double)(o->in.rows * o->in.T)));

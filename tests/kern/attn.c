@@ -340,8 +340,8 @@ test_put(const char *isa)
         key[i] = (float)rng_normal(6, i);
         value[i] = (float)rng_normal(7, i);
     }
-    key[3] = value[4] = 0x1.fffffep-127f; /* would be rounded up to 0x1p-126 */
-    key[4] = -0x1p-140f;
+    key[3] = value[4] = 0x1.fffffcp-127f; /* would be rounded up to 0x1p-126 */
+    key[4] = -0x1p-130f; /* a denormal number in bfloat16 too */
     value[3] = INFINITY;
     for (size_t i = 0; i < D; i++) {
         plain[i * ATTN_TILE + AT] = key[i];

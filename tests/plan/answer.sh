@@ -97,8 +97,9 @@ ok 'a teacher of another vocabulary is planned' plan run -m s.json --teacher wid
 like 'a note says what another tokenizer needs' 'vocabularies of .* --student-tokenizer --top' err
 status 1 'a misspelt model is refused' plan run -q -m smolm2-135m
 like 'the message suggests the name' 'smolm2-135m: .*did you mean smollm2-135m' err
-ok 'capitals do not matter' plan run -q -m SmolLM2-135M --tokens 1e6
-like 'the file of scripts/get-model has its own size' 'models to fetch 0[.]10 GB' out
+ok 'capitals do not matter' plan run -q -m SmolLM2-135M \
+    --teacher smollm2-135m --tokens 1e6
+like 'the file of scripts/get-model has its own size, and is fetched once' 'models to fetch 0[.]10 GB' out
 status 1 'the name of a file of that model is refused' plan run -q -m SmolLM2-135M.gguf
 like 'the message suggests the name of the model' 'did you mean smollm2-135m' err
 status 1 'a path that leads nowhere is refused' plan run -q -m models/none.gguf
