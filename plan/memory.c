@@ -197,15 +197,18 @@ teacher_weights(const struct job *j)
 {
     const double all = j->weight_bytes * shape_params(&j->teacher);
     const double two = 2.0 * j->weight_bytes * shape_block(&j->teacher);
+    /* the student turns final states into logits by a copy of this */
+    const double head =
+        j->top > 0 ? 0.0 : j->weight_bytes * j->teacher.V * j->teacher.d;
 
     switch ((enum teacher)j->teacher_at) {
     case TEACHER_WHOLE: return all / (j->tensor * j->pipeline);
     case TEACHER_NODE: return all / fmin(j->m.devices, job_world(j)) + two;
     case TEACHER_WORLD: return all / job_world(j) + two;
-    case TEACHER_BLOCK: return two / 2.0;
+    case TEACHER_BLOCK: return two / 2.0 + head;
     case TEACHER_CACHED: break;
     }
-    return 0.0;
+    return head;
 }
 
 static void

@@ -266,8 +266,15 @@ distil teacher=cached top=64 tokens=1000000
 equal 'a cached teacher has no weights' "$(value memory.teacher)" 0
 equal 'stored targets take 6 bytes a token of the top' "$(value run.targets)" \
     $((1000000 * (6 * 64 + 8)))
-distil teacher=block weight_bytes=4 # 2 d 128 (H + KV) + 3 d 32768 + 2 d
-equal 'a teacher read by the block takes one block' "$(value memory.teacher)" \
+distil teacher=block weight_bytes=4 # 2 d 128 (H + KV) + 3 d 32768 + 2 d, V d
+equal 'a teacher read by the block takes one block and its head' \
+    "$(value memory.teacher)" \
+    $((4 * (2 * 5120 * 128 * 40 + 3 * 5120 * 32768 + 2 * 5120 + 131072 * 5120)))
+distil teacher=cached
+equal 'of stored states a student needs the head' "$(value memory.teacher)" \
+    $((2 * 131072 * 5120))
+distil teacher=block weight_bytes=4 top=64
+equal 'of stored tokens it needs none' "$(value memory.teacher)" \
     $((4 * (2 * 5120 * 128 * 40 + 3 * 5120 * 32768 + 2 * 5120)))
 distil teacher=world
 slow=$(value step)
