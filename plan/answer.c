@@ -284,17 +284,27 @@ product_speed(const struct process *p, int compute, int *busy)
     return speed;
 }
 
+static int
+is_amx(int compute)
+{
+    const char *name = compute_names[compute];
+
+    name = strcmp(name, "bf16") == 0 ? kern_fastest() : name;
+    return strcmp(name, "amx") == 0;
+}
+
 /*
  * Predict the time from the operations of a step and the speed of one matrix
  * product, which is measured now.  A whole step reaches `rate` of that speed
  * (SmolLM2-135M and Qwen2.5 0.5B on a Xeon with AMX: 0.81 and 0.77 in fp32,
- * 0.6 and 0.57 by AMX), or half or twice that, because its products have other
- * sizes and it does more than products.
+ * 0.6 and 0.57 by AMX; SmolLM2-135M on a Zen 4: 0.8 by AVX512-BF16), or half or
+ * twice that, because its products have other sizes and it does more than
+ * products.
  */
 static struct seconds
 estimated_step(const struct figures *f, const struct process *p, int compute)
 {
-    const double rate = compute == 0 ? 0.8 : 0.6;
+    const double rate = is_amx(compute) ? 0.6 : 0.8;
     const double teacher = figure_of(f, "teacher.token.forward");
     const double again = p->in.recompute ? figure_of(f, "token.forward") : 0.0;
     const double flop = (double)(node_rows(p) * p->in.T) *

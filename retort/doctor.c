@@ -88,6 +88,18 @@ add_processor(struct buf *b)
     }
 }
 
+/* What multiplies numbers in bfloat16. */
+static const char *
+bf16_by(void)
+{
+    const char *fastest = kern_fastest();
+
+    return strcmp(fastest, "amx") == 0       ? "AMX"
+        : strcmp(fastest, "avx512bf16") == 0 ? "AVX512-BF16"
+        : cpu_bfmmla()                       ? "BFMMLA"
+                                       : "multiply-adds, no faster than fp32";
+}
+
 /* Append lines about the processor's kernels.  Returns 0 if only slow ones can
  * be used and nobody asked for them (RETORT_KERNELS), else 1. */
 static int
@@ -105,10 +117,7 @@ add_kernels(struct buf *b)
         cpu_vnni()          ? "VNNI"
             : cpu_dotprod() ? "SDOT"
                             : "without an instruction for dot products",
-        cpu_amx()              ? "AMX"
-            : cpu_bfmmla()     ? "BFMMLA"
-            : cpu_avx512bf16() ? "AVX512-BF16"
-                               : "by multiply-adds, no faster than fp32");
+        bf16_by());
     add_line(b, "kernels", text);
     if (strcmp(kern_name(), "ref") != 0)
         return 1;

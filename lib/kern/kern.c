@@ -134,6 +134,18 @@ kern_compute(const char *name)
     kern.name = whole;
 }
 
+const char *
+kern_fastest(void)
+{
+#if defined(__x86_64__)
+    if (fastest(KERN_BF16_AMX) != NULL)
+        return "amx";
+    if (fastest(KERN_BF16_AVX512) == &bf16_avx512)
+        return "avx512bf16";
+#endif
+    return "f32";
+}
+
 int
 kern_slow(void)
 {

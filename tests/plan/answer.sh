@@ -18,13 +18,13 @@ like 'the first line has the memory of all programs' \
 span='[0-9.]+ (s|min|h|days)'
 range="${span} [(]${span} to ${span}[)]"
 like 'the second line has an estimated time and its range' \
-    "^time    3907 steps of 4 x 64 tokens, training alone, estimated .*: $range( with --compute amx, .*; student without .*: $range)?\$" lines
+    "^time    3907 steps of 4 x 64 tokens, training alone, estimated .*: $range( with --compute (amx|avx512bf16), .*; student without .*: $range)?\$" lines
 case $(retort doctor 2>/dev/null) in
-*AMX*) faster=like ;;
+*"bfloat16: A"*) faster=like ;; # AMX, AVX512-BF16
 *) faster=unlike ;;
 esac
 $faster 'products are those of retort distil where these are faster' \
-    "^time .* with --compute amx, as retort distil has it here; student without --compute takes f32: $range\$" lines
+    "^time .* with --compute (amx|avx512bf16), as retort distil has it here; student without --compute takes f32: $range\$" lines
 
 like 'the third line has the disk' \
     '^disk    [0-9.]+ GB: 3 checkpoints of [0-9.]+ GB, tokens [0-9.]+ GB; fits in the [0-9.]+ GB that are free here; to store the teacher.s targets, if wanted, takes [0-9.]+ GB more [(]by --top 64: [0-9.]+[)]$' lines

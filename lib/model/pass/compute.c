@@ -1,7 +1,6 @@
 /* The number format of matrix products, and the error it causes; see
  * compute.h. */
 #include "model/pass/compute.h"
-#include "base/cpu.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "kern/kern.h"
@@ -36,9 +35,9 @@ compute_fastest(void)
 {
     int i = 0;
 
-    if (kern_init() != NULL || strcmp(kern_name(), "avx512") != 0 || !cpu_amx())
+    if (kern_init() != NULL)
         return 0;
-    while (strcmp(compute_names[i], "amx") != 0)
+    while (strcmp(compute_names[i], kern_fastest()) != 0)
         i++;
     return i;
 }

@@ -14,9 +14,7 @@ extern const char *const compute_names[];
  * is plain C.  -1: RETORT_KERNELS is wrong (EX_SYS). */
 int compute_init(int choice, struct err *e);
 
-/* The choice with the fastest products on this machine: amx where the processor
- * and RETORT_KERNELS have it, else f32.  bfloat16 by other instructions is no
- * faster on some processors. */
+/* The choice with the fastest products on this machine, kern_fastest. */
 int compute_fastest(void);
 
 /*
