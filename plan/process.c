@@ -313,8 +313,9 @@ process_predict(struct figures *f, const struct process *all)
     const struct layout *teacher = o->in.teacher != NULL ? &t : NULL;
     struct pool *pool;
 
-    one.in.micro = plan_micro(all->in.micro, all->in.rows, all->in.T);
+    setup_kernels(o->compute);
     one.in.rows = (all->in.rows + ranks - 1) / ranks;
+    one.in.micro = plan_micro(all->in.micro, one.in.rows, all->in.T);
     open_layout(&m, o->in.model, o);
     if (o->in.ratio > 0.0)
         drop_last_blocks(&m, &o->in);
@@ -327,7 +328,6 @@ process_predict(struct figures *f, const struct process *all)
     if (o->in.top > m.c.V)
         die(EX_USAGE, "--top %zu is more than the vocabulary: give %zu or less",
             o->in.top, m.c.V);
-    setup_kernels(o->compute);
     pool = setup_rank_pool(o->threads);
     arena_overcommit();
     add_student(f, &m, teacher, o, pool);

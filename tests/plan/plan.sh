@@ -45,6 +45,16 @@ same 'a directory without weights predicts what its config.json does' out \
 ok 'the trained model is predicted' plan --compute f32 -m s -B 4 -T 64 -j 2 --format tsv
 same 'the trained model predicts what its config.json does' out one.tsv
 
+# Products in bfloat16 have more rows of 512 tokens a pass than those in fp32.
+stream -q -T 512 -B 4 --batches 1 -o long data
+for c in f32 bf16; do
+    student -v -m new.json -t tok -o long-$c -j 2 --compute $c long 2>said ||
+        exit 1
+    ok "rows of 512 tokens with $c are predicted" plan --compute $c -m new.json \
+        -B 4 -T 512 -j 2 --format tsv
+    agrees "rows of 512 tokens with $c"
+done
+
 teacher -q -m teacher -o kd one
 student -v -m s -o d -j 2 --recompute --micro 3 kd 2>said || exit 1
 ok 'distillation with recomputation is predicted' plan --compute f32 -m s --teacher teacher \
