@@ -72,6 +72,14 @@ figure_formula(const struct figure *f, const char *part)
     return figure_word(f, part, 1);
 }
 
+int
+figure_exists(const char *name)
+{
+    const struct figure f = { .name = name };
+
+    return figure_word(&f, "cluster", 0) != NULL;
+}
+
 /* Units.  In text a value is multiplied by `scale`, printed by the format
  * `text`, and followed by `shown`.  TSV and JSON use the format `plain`. */
 static const struct unit {
@@ -84,6 +92,8 @@ static const struct unit {
     { "FLOP", " GFLOP", 1e-9, "%.6g", "%.0f" },
     { "s", " s", 1.0, "%.4g", "%.6g" },
     { "share", " %", 100.0, "%.2f", "%.6g" },
+    { "tokens/s", " tokens/s", 1.0, "%.1f", "%.6g" },
+    { "price", "", 1.0, "%.2f", "%.6g" },
     { NULL, " ", 1.0, "%.5g", "%.6g" },
 };
 

@@ -25,6 +25,8 @@ double figure_of(const struct figures *f, const char *name);
 /* The sum of the figures whose names begin with prefix. */
 double figure_sum(const struct figures *f, const char *prefix);
 
+/* Does "cluster" of figures.json have a figure of that name? */
+int figure_exists(const char *name);
 /* The formula of a figure, or its source in a machine's file, by a part of
  * figures.json: "run", "cluster" or "machine". */
 const char *figure_formula(const struct figure *f, const char *part);

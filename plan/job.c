@@ -139,7 +139,7 @@ key_words(struct buf *b, const struct key *k)
 }
 
 /* Read the number of a key.  GB/s may be written in Mbit/s or Gbit/s, as links
- * are sold: "1000mbit", "1gbit". */
+ * are sold: "1000mbit", "1gbit".  tokens is a count, such as 10G. */
 static int
 key_number(const struct key *k, const char *value, double *v)
 {
@@ -150,6 +150,8 @@ key_number(const struct key *k, const char *value, double *v)
     char *digits;
     int r;
 
+    if (strcmp(k->name, "tokens") == 0)
+        return number_count(value, k->lo, k->hi, v);
     if (times == 0.0 || strstr(k->name, "_gbs") == NULL)
         return number_real(value, k->lo, k->hi, v);
     digits = xasprintf("%.*s", (int)end, value);

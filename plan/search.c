@@ -17,10 +17,11 @@
 /* Keys that the search varies, the outermost loop first.  `tensor` takes the
  * divisors of a node's devices, `pipeline` and `context` those of the ranks
  * left, `expert` those of the experts, and `micro` those of a replica's rows.
- * Other keys take every value.  Layouts that job_check refuses are skipped. */
+ * Other keys take every value.  Layouts that job_check refuses are skipped.
+ * `sequence` is on for more than one tensor rank. */
 const char *const search_keys[] = { "tensor", "pipeline", "virtual", "context",
-    "expert", "shard", "recompute", "micro", NULL };
-enum { VARIED = sizeof search_keys / sizeof *search_keys - 1 };
+    "expert", "shard", "recompute", "micro", "sequence", NULL };
+enum { VARIED = sizeof search_keys / sizeof *search_keys - 2 };
 
 struct found {
     struct job j;
@@ -138,37 +139,58 @@ vary_key(struct search *s, struct job *j, size_t k)
     }
 }
 
-static void
-put_layouts(struct buf *b, const struct search *s, int format)
+/* The figures that a table has for a job. */
+static const char *
+shown_figures(const struct job *j)
 {
-    static const char shown[] = "memory,full,step,speed,mfu,bubble,exposed,"
-                                "likely.step.low,likely.step.high";
-    struct table t = { 0 };
+#define SHOWN_FIGURES                                                     \
+    "memory,full,likely.memory.high,step,speed,mfu,bubble,exposed,likely" \
+    ".step.low,likely.step.high"
+    return !(j->tokens > 0.0) ? SHOWN_FIGURES
+        : j->price > 0.0      ? SHOWN_FIGURES ",run.days,run.cost"
+                              : SHOWN_FIGURES ",run.days";
+}
+
+/* Add the names of the columns to *t.  nodes: of numbers of nodes, too. */
+static void
+begin_layouts(struct table *t, const struct job *j, int nodes)
+{
+    if (nodes)
+        table_add(t, "nodes");
+    for (size_t k = 0; search_keys[k] != NULL; k++)
+        table_add(t, search_keys[k]);
+    sweep_columns(t, shown_figures(j), NULL, 0);
+    t->ncol = t->n;
+}
+
+static void
+add_layouts(struct table *t, const struct search *s, int nodes, int format)
+{
     struct buf cell = { 0 };
     struct figures f;
 
-    for (size_t k = 0; k < VARIED; k++)
-        table_add(&t, search_keys[k]);
-    sweep_columns(&t, shown, NULL);
-    t.ncol = t.n;
     for (size_t r = 0; r < s->n; r++) {
-        for (size_t k = 0; k < VARIED; k++) {
-            job_put(&cell, &s->best[r].j, job_key(search_keys[k]));
-            table_add_buf(&t, &cell);
+        const struct job *j = &s->best[r].j;
+
+        if (nodes) {
+            buf_addf(&cell, "%.0f", j->nodes);
+            table_add_buf(t, &cell);
         }
-        predict(&f, &s->best[r].j);
-        sweep_columns(&t, shown, &f);
+        for (size_t k = 0; search_keys[k] != NULL; k++) {
+            job_put(&cell, j, job_key(search_keys[k]));
+            table_add_buf(t, &cell);
+        }
+        predict(&f, j);
+        sweep_columns(t, shown_figures(j), &f, format);
     }
-    table_put(b, &t, format);
-    table_release(&t);
     buf_release(&cell);
 }
 
-/* Append the varied keys and their values. */
+/* Append the keys of a layout and their values. */
 static void
 put_varied(struct buf *b, const struct job *j)
 {
-    for (size_t k = 0; k < VARIED; k++) {
+    for (size_t k = 0; search_keys[k] != NULL; k++) {
         buf_addf(b, " %s=", search_keys[k]);
         job_put(b, j, job_key(search_keys[k]));
     }
@@ -243,19 +265,57 @@ search_fastest(struct job *j, const struct ranges *r)
     free(s.best);
 }
 
+/* Print the layouts for each number of nodes that r names, or for that of *j.
+ * Dies if there are none. */
+static void
+print_layouts(struct job *j, const struct ranges *r, size_t room, int format)
+{
+    const struct key *swept = ranges_swept(r);
+    const struct range *nodes = r->v;
+    struct table t = { 0 };
+    struct buf b = { 0 };
+    size_t tried = 0;
+    struct search s;
+
+    while (swept != NULL && nodes->key != swept)
+        nodes++;
+    begin_layouts(&t, j, swept != NULL);
+    for (size_t i = 0; i < (swept != NULL ? nodes->n : 1); i++) {
+        if (swept != NULL)
+            ranges_set(j, r, nodes->n, i);
+        s = run_search(*j, r, room);
+        tried += s.tried;
+        if (s.n == 0 && t.n == t.ncol &&
+            (swept == NULL || i + 1 == nodes->n))
+            refuse_search(&s, j);
+        if (s.n == 0)
+            note("nodes=%.0f: no layout fits", j->nodes);
+        add_layouts(&t, &s, swept != NULL, format);
+        if (swept == NULL) {
+            put_varied(&b, &s.best->j);
+            note("%zu layouts were tried; plan cluster takes the first as%s",
+                tried, b.p);
+            buf_clear(&b);
+        }
+        free(s.best);
+    }
+    table_put(&b, &t, format);
+    out_put(b.p, b.n);
+    table_release(&t);
+    buf_release(&b);
+}
+
 int
 search_main(int argc, char **argv)
 {
     static struct request in = REQUEST_DEFAULTS;
     static size_t room = 5;
-    struct search s;
     const struct opt options[] = { REQUEST_MACHINE(&in), REQUEST_ANCHOR(&in),
-        REQUEST_MODELS(&in, REQUEST_SHAPE),
+        REQUEST_MODELS(&in, REQUEST_SHAPE), REQUEST_TOKENS(&in),
         OPT_SIZE(0, "layouts", &room, 1, 1000, "n",
             "number of layouts to print"),
         OPT_FORMAT(&in.format, table_formats), OPT_END };
     struct ranges r;
-    struct buf b = { 0 };
     struct job j;
     int n;
     char **operand = opt_parse(argc, argv, options,
@@ -264,20 +324,14 @@ search_main(int argc, char **argv)
 
     request_check(&in, 1);
     request_job(&j, &in, &r, operand, (size_t)n);
-    if (ranges_swept(&r) != NULL)
-        die(EX_USAGE, "%s: give the key one value, or use plan cluster",
-            ranges_swept(&r)->name);
+    for (size_t i = 0; i < r.n; i++)
+        if (r.v[i].n > 1 && strcmp(r.v[i].key->name, "nodes") != 0)
+            die(EX_USAGE, "%s: give the key one value, or use plan cluster",
+                r.v[i].key->name);
     request_shapes(&j, &in);
     request_note(&j, &in, &r);
-    s = run_search(j, &r, room);
-    put_layouts(&b, &s, in.format);
-    note("%zu layouts were tried", s.tried);
-    out_put(b.p, b.n);
-    buf_release(&b);
+    print_layouts(&j, &r, room, in.format);
     ranges_free(&r);
     out_done();
-    if (s.n == 0)
-        refuse_search(&s, &j);
-    free(s.best);
     return 0;
 }

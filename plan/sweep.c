@@ -136,19 +136,24 @@ next_combination(size_t *at, const struct ranges *r)
 }
 
 void
-sweep_columns(struct table *t, const char *columns, const struct figures *f)
+sweep_columns(struct table *t, const char *columns, const struct figures *f,
+    int format)
 {
     struct buf b = { 0 };
 
     for (char *name; (name = next_item(&columns)) != NULL; free(name)) {
         const struct figure *x = f != NULL ? figure_find(f, name) : NULL;
 
-        if (f != NULL && x == NULL)
+        if (f != NULL && x == NULL && !figure_exists(name))
             die(EX_USAGE,
                 "--columns: there is no figure %s; see plan cluster --explain",
                 SHOWN(name));
-        if (x != NULL)
+        if (x != NULL && format == FORMAT_TEXT)
+            figure_text(&b, x, x->v, 0);
+        else if (x != NULL)
             figure_plain(&b, x, x->v);
+        else if (f != NULL)
+            buf_addc(&b, '-');
         else
             buf_adds(&b, name);
         table_add_buf(t, &b);
@@ -160,7 +165,7 @@ sweep_columns(struct table *t, const char *columns, const struct figures *f)
  * speed.rank of the first row, which sets it. */
 static void
 sweep_one(struct table *t, struct job j, const struct ranges *r,
-    const size_t *at, const char *columns, double *first)
+    const size_t *at, const char *columns, int format, double *first)
 {
     struct figures f;
     struct buf b = { 0 };
@@ -186,7 +191,7 @@ sweep_one(struct table *t, struct job j, const struct ranges *r,
     for (size_t i = 0; i < r->n; i++)
         if (r->v[i].n > 1)
             table_add(t, r->v[i].value[at[i]]);
-    sweep_columns(t, columns, &f);
+    sweep_columns(t, columns, &f, format);
 }
 
 void
@@ -201,10 +206,10 @@ sweep_put(struct buf *b, const struct job *j, const struct ranges *r,
     for (size_t i = 0; i < r->n; i++)
         if (r->v[i].n > 1)
             table_add(&t, r->v[i].key->name);
-    sweep_columns(&t, columns, NULL);
+    sweep_columns(&t, columns, NULL, format);
     t.ncol = t.n;
     do
-        sweep_one(&t, *j, r, at, columns, &first);
+        sweep_one(&t, *j, r, at, columns, format, &first);
     while (next_combination(at, r));
     table_put(b, &t, format);
     table_release(&t);

@@ -38,10 +38,10 @@ const struct key *ranges_swept(const struct ranges *r);
 void sweep_put(struct buf *b, const struct job *j, const struct ranges *r,
     const char *columns, int format);
 
-/* Add a cell to *t for each name in columns, "a,b": the value of that figure; f
- * NULL: its name. */
+/* Add a cell to *t for each name in columns, "a,b": the value of that figure,
+ * with its unit in FORMAT_TEXT; f NULL: its name. */
 void sweep_columns(struct table *t, const char *columns,
-    const struct figures *f);
+    const struct figures *f, int format);
 
 /* Change *j by "key=value,...", the argument of an option, and check that the
  * job can be laid out. */

@@ -51,8 +51,8 @@ for c in run measure; do
     status 2 "plan $c takes no key of a layout" plan $c -m new.json tensor=2
 done
 status 2 'a search over values of one key is refused' \
-    plan search -m llama-3.1-70b --machine h100 nodes=4,8
-like 'the message for values of one key names it' 'nodes' err
+    plan search -m llama-3.1-70b --machine h100 nodes=4 shard=1,2
+like 'the message for values of one key names it' 'shard: ' err
 status 2 'formulas of a sweep are refused' plan cluster -m llama-3.1-70b \
     --machine h100 nodes=4,8 --explain
 

@@ -24,7 +24,7 @@ set -- h100 4 2 a100 8 3
 for column in 2 3; do
     ok "a search on $1" plan search -q -m llama-3.1-70b -B 256 -T 4096 \
         --machine "$1" nodes="$2" --layouts 1 --format tsv
-    step=$(sed -n 2p out | cut -f 11)
+    step=$(sed -n 2p out | cut -f 13)
     cp both out
     equal "$1 has the layout that a search finds" "$(cell step $column)" "$step"
     shift 3

@@ -321,7 +321,7 @@ ok 'five layouts are searched for' plan search -q -m llama-3.1-70b --machine \
     h100 --layouts 5 nodes=4 batch=64 length=4096 --format tsv
 equal 'a search prints heads and five rows' "$(wc -l <out)" 6
 awk -F '\t' \
-    'NR > 1 { if ($10 > 1 || $11 + 0 < last) exit 1; last = $11 + 0 }' out
+    'NR > 1 { if ($11 > 1 || $13 + 0 < last) exit 1; last = $13 + 0 }' out
 rc=$?
 equal 'all layouts fit and the fastest is the first' "$rc" 0
 first=$(sed -n 2p out)
@@ -331,12 +331,14 @@ ok 'the first layout can be predicted by its keys' plan cluster -q -m \
     llama-3.1-70b --machine h100 nodes=4 batch=64 \
     length=4096 --format tsv tensor="$1" pipeline="$2" virtual="$3" \
     context="$4" expert="$5" shard="$6" recompute="$7" micro="$8" \
-    sequence="$([ "$1" = 1 ] && echo no || echo yes)"
-equal 'the first layout takes as long by its keys' "$(value step)" "${11}"
+    sequence="$9"
+equal 'the first layout takes as long by its keys' "$(value step)" "${13}"
+equal 'the first layout takes as much memory at most' \
+    "$(value likely.memory.high)" "${12}"
 ok 'sequence=no is taken from the operands' plan search -q -m llama-3.1-70b \
     --machine h100 --layouts 1 \
     nodes=4 batch=64 length=4096 --format tsv tensor=8 pipeline=1 sequence=no
-found=$(sed -n 2p out | cut -f 11)
+found=$(sed -n 2p out | cut -f 13)
 ok 'that layout without sequence is predicted' plan cluster -q -m \
     llama-3.1-70b --machine h100 nodes=4 batch=64 \
     length=4096 --format tsv tensor=8 sequence=no \
@@ -347,6 +349,18 @@ ok 'a key is set in a search' plan search -q -m llama-3.1-70b --machine h100 \
     --layouts 3 nodes=4 batch=64 length=4096 --format tsv pipeline=1
 equal 'a key that is set stays as it is' \
     "$(cut -f 2 out | sort -u | tr '\n' ' ')" '1 pipeline '
+
+ok 'numbers of nodes are compared' plan search -q -m llama-3.1-70b --machine h100 \
+    --layouts 2 nodes=1,4,8 batch=64 length=4096 --format tsv --tokens 10G price=2
+equal 'numbers of nodes that fit have two layouts each' \
+    "$(cut -f 1 out | tr '\n' ' ')" 'nodes 4 4 8 8 '
+like 'a run has its days and its cost' '	run.days	run.cost$' out
+equal 'the cost is that of the hours' "$(awk -F '\t' 'NR == 2 {
+    x = $NF / ($(NF - 1) * 24 * 4 * 8 * 2); print (x > 0.9999 && x < 1.0001) }' out)" 1
+ok 'a search says what plan cluster takes' plan search -m llama-3.1-70b \
+    --machine h100 nodes=4 batch=64 length=4096
+like 'the keys of the first layout have sequence' \
+    'plan cluster takes the first as tensor=.* sequence=(yes|no)$' err
 
 # --- what is asked for is said
 ok 'formulas are printed as TSV' plan cluster -q -m llama-3.1-70b --machine \
