@@ -180,7 +180,10 @@ static void
 put_memory(struct buf *b, const struct figures *f, const struct process *p)
 {
     const struct memory here = quota_memory("");
-    const double limit = (double)here.all, left = (double)here.available;
+    const double given = 1e9 * p->network.m.memory_gb; /* 0: not given */
+    const double limit = given > 0.0 ? given : (double)here.all;
+    const double left = given > 0.0 ? given : (double)here.available;
+    const char *of = given > 0.0 ? "of memory_gb" : "that are available";
     struct process less;
     struct programs m;
     const double all = memory_of(f, &m);
@@ -195,8 +198,7 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
                 : "");
     buf_addf(b, ", stream %.2f; ", m.stream * 1e-9);
     if (all > limit && find_remedy(&options, &less, p, left)) {
-        buf_addf(b, "does not fit in the %.1f GB that are available; with",
-            left * 1e-9);
+        buf_addf(b, "does not fit in the %.1f GB %s; with", left * 1e-9, of);
         put_remedy(b, &options, &less);
     } else if (all > limit && find_remedy(&options, &less, p, limit)) {
         buf_addf(b,
@@ -207,7 +209,7 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
     } else if (all > limit) {
         put_too_large(b, &less, limit);
     } else if (all <= left) {
-        buf_addf(b, "fits in the %.1f GB that are available", left * 1e-9);
+        buf_addf(b, "fits in the %.1f GB %s", left * 1e-9, of);
     } else {
         buf_addf(b,
             "fits in %.1f GB, but only %.1f are available: end other programs",
@@ -254,10 +256,6 @@ calibrated_step(const struct process *p, int compute)
         "measured by plan calibrate" };
 }
 
-/* If our threads spend more than this part of the time waiting for a processor,
- * other programs are using it, and the machine is called busy. */
-static const double BUSY = 0.1;
-
 /* Measure the TFLOP/s of matrix products on p's threads, as if no other program
  * ran.  *busy becomes 1 if others do run.  The threads then seldom run at the
  * same time, so one thread is measured, and its speed multiplied by their
@@ -274,7 +272,7 @@ product_speed(const struct process *p, int compute, int *busy)
     kern_compute(compute_names[compute]);
     speed = speed_fastest(pool, rows);
     pool_free(pool);
-    *busy = clock_waited(&before) > BUSY;
+    *busy = clock_waited(&before) > BUSY_SHARE;
     if (*busy) {
         pool = setup_rank_pool(1);
         speed = fmax(speed, threads * speed_fastest(pool, rows));
@@ -393,7 +391,7 @@ measured_step(const struct figures *f, double step)
 {
     const double waited = figure_of(f, "time.waited");
 
-    if (waited > BUSY)
+    if (waited > BUSY_SHARE)
         return (struct seconds){ step, ANCHOR_LOW * (1.0 - waited) * step,
             ANCHOR_HIGH * step, "measured, beside other programs" };
     return (struct seconds){ step, ANCHOR_LOW * step, ANCHOR_HIGH * step,
@@ -424,7 +422,9 @@ put_time(struct buf *b, const struct figures *f, const struct process *p)
     buf_addf(b, "time    %.0f steps of %zu x %zu tokens, training alone, %s: ",
         figure_of(f, "run.steps"), p->in.rows, p->in.T, s.how);
     put_seconds(b, f, &s, waits);
-    if (p->chosen && p->compute != 0) {
+    /* a step measured beside other programs is not comparable */
+    if (p->chosen && p->compute != 0 &&
+        !(figure_of(f, "time.waited") > BUSY_SHARE)) {
         const struct seconds slow = predicted_step(f, p, 0);
 
         buf_addf(b,
@@ -474,7 +474,8 @@ put_disk(struct buf *b, const struct figures *f, const struct process *p)
             all - one > there ? "nor with" : "but with", (all - one) * 1e-9);
     if (isfinite(stored))
         buf_addf(b,
-            "; to store the teacher's targets, if wanted, takes %.2f GB more%s",
+            "; to store the teacher's targets, for further runs, takes %.2f GB "
+            "more%s",
             stored * 1e-9,
             all <= there && all + stored > there
                 ? ", for which there is no room"

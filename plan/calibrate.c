@@ -293,14 +293,21 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
     buf_adds(b, "\n}\n");
 }
 
-/* Keep the file of this machine for --machine this. */
+/* Keep the file of this machine for --machine this, unless threads waited too
+ * long for processors, since the speeds are then too low. */
 static void
-keep_file(const struct buf *b)
+keep_file(const struct buf *b, double waited)
 {
-    char *path = machine_kept(), *dir;
+    char *path, *dir;
     struct err e;
 
-    if (path == NULL)
+    if (waited > BUSY_SHARE) {
+        warn("not kept: threads waited %.0f %% of the time for a processor, so "
+             "speeds are too low: run it again without other programs",
+            100.0 * waited);
+        return;
+    }
+    if ((path = machine_kept()) == NULL)
         return;
     dir = xstrdup(path);
     *strrchr(dir, '/') = '\0';
@@ -339,7 +346,9 @@ calibrate_main(int argc, char **argv)
         OPT_END };
     struct buf b = { 0 };
     struct measured m = { 0 };
+    struct clock_shares before;
     struct pool *pool;
+    double waited;
     struct err e;
 
     opt_parse(argc, argv, options,
@@ -347,12 +356,14 @@ calibrate_main(int argc, char **argv)
     if (dist_begin(&e) < 0)
         die_err(&e);
     pool = setup_rank_pool(threads);
+    before = clock_shares();
     measure_machine(&m, pool, quick);
+    waited = clock_waited(&before);
     note_missing(&m);
     if (dist_world()->rank == 0)
         put_file(&b, &m, pool_size(pool));
     if (dist_world()->n == 1 && !quick)
-        keep_file(&b);
+        keep_file(&b, waited);
     pool_free(pool);
     dist_end();
     out_put(b.p, b.n);

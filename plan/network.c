@@ -11,7 +11,7 @@ static int
 is_network_key(const char *name)
 {
     static const char *const names[] = { "nodes", "sync", "momentum",
-        "wire_bytes", "net_gbs", "net_us", "net_eff" };
+        "wire_bytes", "net_gbs", "net_us", "net_eff", "memory_gb" };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
@@ -27,13 +27,14 @@ network_read(struct job *j, char **operand, size_t n)
     job_init(j);
     j->grad_bytes = 4.0;
     machine_open(j, "office"); /* for net_eff and net_us; one rank a node */
-    j->m.net_gbs = 0.0;
+    j->m.net_gbs = j->m.memory_gb = 0.0;
     ranges_read(&r, operand, n);
     for (size_t i = 0; i < n; i++)
         if (!is_network_key(r.v[i].key->name) || r.v[i].n != 1)
             die(EX_USAGE,
                 "%s: give one value of nodes, sync, momentum, wire_bytes, "
-                "net_gbs, net_us or net_eff; plan cluster has the other keys",
+                "net_gbs, net_us, net_eff or memory_gb; plan cluster has the "
+                "other keys",
                 operand[i]);
     ranges_set(j, &r, 1, 0);
     ranges_free(&r);

@@ -308,6 +308,7 @@ void
 process_predict(struct figures *f, const struct process *all)
 {
     const size_t ranks = process_ranks(all);
+    size_t whole;
     struct process one = *all, *o = &one;
     struct layout m, t = { 0 };
     const struct layout *teacher = o->in.teacher != NULL ? &t : NULL;
@@ -315,10 +316,14 @@ process_predict(struct figures *f, const struct process *all)
 
     setup_kernels(o->compute);
     one.in.rows = (all->in.rows + ranks - 1) / ranks;
-    one.in.micro = plan_micro(all->in.micro, one.in.rows, all->in.T);
+    one.in.micro = plan_micro(all->in.micro, all->in.rows, all->in.T);
     open_layout(&m, o->in.model, o);
-    if (o->in.ratio > 0.0)
+    whole = m.params;
+    if (o->in.ratio > 0.0) {
         drop_last_blocks(&m, &o->in);
+        note("--ratio %g: %.4g of %.4g million parameters stay", o->in.ratio,
+            1e-6 * (double)m.params, 1e-6 * (double)whole);
+    }
     if (teacher != NULL)
         open_layout(&t, o->in.teacher, o);
     if (teacher != NULL && t.c.V != m.c.V && o->in.top == 0)

@@ -14,6 +14,10 @@
 double speed_time(const struct dist_group *g, void (*run)(void *ctx), void *ctx,
     size_t times);
 
+/* If threads wait for a processor for more than this share of the time, other
+ * programs are using it, and the machine is called busy. */
+#define BUSY_SHARE 0.1
+
 /* TFLOP/s of the fastest of many short passes of `rows` rows through a square
  * matrix, on this rank, measured in half a second or more: what the machine can
  * do, also while other programs run. */

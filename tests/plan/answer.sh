@@ -27,10 +27,19 @@ $faster 'products are those of retort distil where these are faster' \
     "^time .* with --compute (amx|avx512bf16), as retort distil has it here; student without --compute takes f32: $range\$" lines
 
 like 'the third line has the disk' \
-    '^disk    [0-9.]+ GB: 3 checkpoints of [0-9.]+ GB, tokens [0-9.]+ GB; fits in the [0-9.]+ GB that are free here; to store the teacher.s targets, if wanted, takes [0-9.]+ GB more [(]by --top 64: [0-9.]+[)]$' lines
+    '^disk    [0-9.]+ GB: 3 checkpoints of [0-9.]+ GB, tokens [0-9.]+ GB; fits in the [0-9.]+ GB that are free here; to store the teacher.s targets, for further runs, takes [0-9.]+ GB more [(]by --top 64: [0-9.]+[)]$' lines
 equal 'that is what df says' "$(sed -n 's/^disk.* \([0-9.]*\) GB that are free here.*/\1/p' lines |
     awk -v df="$(df -Pk . | awk 'NR == 2 { print $4 * 1024e-9 }')" \
     '{ print ($1 - df) ^ 2 < 1 }')" 1
+ok 'plan run answers for the memory of another machine' plan run -q -m s.json \
+    --teacher t.json -B 4 -T 64 -j 1 --tokens 1e6 memory_gb=0.02
+like 'memory is compared with memory_gb' \
+    '^memory .* does not fit in (the )?0.0 GB' out
+ok 'plan run answers for a larger machine' plan run -m s.json --teacher t.json \
+    -B 4 -T 64 -j 1 --tokens 1e6 --ratio 0.1 memory_gb=2000
+like 'much memory is compared, too' '^memory .* fits in the 2000.0 GB of memory_gb$' out
+like 'a note has the parameters that --ratio leaves' \
+    '--ratio 0.1: [0-9.]+ of [0-9.]+ million parameters stay' err
 ok 'plan run answers without a teacher' plan run -q -m s.json -j 1 --tokens 1e6
 unlike 'without a teacher no line names one' '^(memory|disk) .*[0-9].*teacher' out
 ok 'plan run of one step is as before' plan run -q -m s.json -j 1
