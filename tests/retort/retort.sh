@@ -73,8 +73,18 @@ done
 equal 'doctor names the kernels that programs use' \
     "$(sed -n 's/^kernels *\([a-z0-9]*\).*/\1/p' out)" \
     "$(if grep -q avx512vl /proc/cpuinfo; then echo avx512; else echo avx2; fi)"
+# On Intel's processors VDPBF16PS is no faster than fp32.
+by=$(awk -F : '/^vendor_id/ { intel = /Intel/ }
+    /^flags/ { flags = $2 " "; x86 = 1 }
+    END { print !x86 ? "" : flags ~ / amx_bf16 / ? "AMX" :
+        flags ~ / avx512_bf16 / && !intel ? "AVX512-BF16" : "multiply-adds" }
+    ' /proc/cpuinfo)
+env -u RETORT_KERNELS retort doctor >out 2>&1
+like 'doctor names the instruction that multiplies bfloat16 fast' \
+    "^kernels .*bfloat16: $by" out
 env RETORT_KERNELS=ref retort doctor >out 2>&1
 like 'doctor says that kernels in plain C are slow' 'slower' out
+unlike 'kernels in plain C have no such instruction' 'bfloat16: A' out
 ok 'doctor measures' retort doctor --bench 0
 for line in fp32 bf16 q8_0 dots copy; do
     like "doctor has a figure on $line" "^$line  *[1-9][0-9.]* G[A-Z]" out
