@@ -29,24 +29,6 @@ node_rows(const struct process *p)
 
 /* ---- memory ---- */
 
-/* Bytes of the three programs of a run.  stream holds two messages, as student
- * does. */
-struct programs {
-    double student, teacher, stream;
-};
-
-static double
-memory_of(const struct figures *f, struct programs *m)
-{
-    const double program = figure_of(f, "memory.program");
-    const double states = figure_sum(f, "teacher.memory.");
-
-    m->student = figure_of(f, "memory");
-    m->teacher = states > 0.0 ? states + program : 0.0;
-    m->stream = program + figure_of(f, "memory.input");
-    return m->student + m->teacher + m->stream;
-}
-
 /* Options that reduce a run's memory, in the order in which they are tried:
  * those that change the result least come first. */
 static const struct {
@@ -65,13 +47,12 @@ static double
 run_bytes(struct figures *f, const struct process *p)
 {
     const int said = verbosity;
-    struct programs m;
 
     verbosity = -1;
     f->n = 0;
     process_predict(f, p);
     verbosity = said;
-    return memory_of(f, &m);
+    return figure_of(f, "run.memory");
 }
 
 /* Halve the rows of p's batch until the run takes at most `limit` bytes, with
@@ -91,6 +72,24 @@ take_fewer_rows(struct process *p, double limit)
     return 0;
 }
 
+/* If a teacher keeps all its blocks because a batch has few tokens, take the
+ * rows from which on it has a block at a time.  0: that takes more than `limit`
+ * bytes, or the batch has them, and p is unchanged. */
+static int
+take_more_rows(struct process *p, double limit)
+{
+    const size_t all = p->in.rows, nodes = (size_t)p->network.nodes;
+    struct figures f;
+
+    if (p->in.teacher == NULL || node_rows(p) * p->in.T >= PLAN_WINDOW_TOKENS)
+        return 0;
+    p->in.rows = nodes * ((PLAN_WINDOW_TOKENS + p->in.T - 1) / p->in.T);
+    if (run_bytes(&f, p) <= limit)
+        return 1;
+    p->in.rows = all;
+    return 0;
+}
+
 /* Append an option, after its program's name if *last, the program of the
  * option before, is another one or NULL. */
 static void
@@ -104,7 +103,7 @@ put_option(struct buf *b, const char **last, const char *program,
 }
 
 /* Search for options with which the run takes at most `limit` bytes: those of
- * the table `smaller` first, then a smaller batch too.
+ * the table `smaller` first, then another batch too.
  *   1: *options becomes their text, such as " student --act bf16", without any
  *      that is not needed, and *less becomes the run with them.
  *   0: there are none; *less becomes the run with all options of the table. */
@@ -133,7 +132,8 @@ find_remedy(struct buf *options, struct process *less, const struct process *p,
         at[n++] = i;
         fits = run_bytes(&f, less) <= limit;
     }
-    if (!fits && (fits = take_fewer_rows(less, limit))) {
+    if (!fits &&
+        (fits = take_fewer_rows(less, limit) || take_more_rows(less, limit))) {
         char *rows = xasprintf("-B %zu", less->in.rows);
 
         put_option(options, &last, "stream", rows);
@@ -185,8 +185,8 @@ put_memory(struct buf *b, const struct figures *f, const struct process *p)
     const double left = given > 0.0 ? given : (double)here.available;
     const char *of = given > 0.0 ? "of memory_gb" : "that are available";
     struct process less;
-    struct programs m;
-    const double all = memory_of(f, &m);
+    const struct programs m = process_programs(f);
+    const double all = figure_of(f, "run.memory");
     struct buf options = { 0 };
 
     buf_addf(b, "memory  %.2f GB in all: student %.2f", all * 1e-9,
@@ -263,6 +263,7 @@ calibrated_step(const struct process *p, int compute)
 static double
 product_speed(const struct process *p, int compute, int *busy)
 {
+    enum { BUSY_TRIES = 4 }; /* half a second each */
     const size_t rows = compute == 0 ? 128 : 512; /* a pass is short */
     const struct clock_shares before = clock_shares();
     struct pool *pool = setup_rank_pool(p->threads);
@@ -275,7 +276,8 @@ product_speed(const struct process *p, int compute, int *busy)
     *busy = clock_waited(&before) > BUSY_SHARE;
     if (*busy) {
         pool = setup_rank_pool(1);
-        speed = fmax(speed, threads * speed_fastest(pool, rows));
+        for (int i = 0; i < BUSY_TRIES; i++)
+            speed = fmax(speed, threads * speed_fastest(pool, rows));
         pool_free(pool);
     }
     kern_compute(compute_names[p->compute]);
@@ -419,8 +421,9 @@ put_time(struct buf *b, const struct figures *f, const struct process *p)
     const struct seconds s = isfinite(step) ? measured_step(f, step)
                                             : predicted_step(f, p, p->compute);
 
-    buf_addf(b, "time    %.0f steps of %zu x %zu tokens, training alone, %s: ",
-        figure_of(f, "run.steps"), p->in.rows, p->in.T, s.how);
+    buf_addf(b, "time    %.0f steps of %zu x %zu tokens%s, %s: ",
+        figure_of(f, "run.steps"), p->in.rows, p->in.T,
+        p->in.teacher != NULL ? ", with the teacher's part" : "", s.how);
     put_seconds(b, f, &s, waits);
     /* a step measured beside other programs is not comparable */
     if (p->chosen && p->compute != 0 &&

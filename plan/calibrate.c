@@ -293,21 +293,14 @@ put_file(struct buf *b, const struct measured *m, size_t threads)
     buf_adds(b, "\n}\n");
 }
 
-/* Keep the file of this machine for --machine this, unless threads waited too
- * long for processors, since the speeds are then too low. */
+/* Keep the file of this machine for --machine this. */
 static void
-keep_file(const struct buf *b, double waited)
+keep_file(const struct buf *b)
 {
-    char *path, *dir;
+    char *path = machine_kept(), *dir;
     struct err e;
 
-    if (waited > BUSY_SHARE) {
-        warn("not kept: threads waited %.0f %% of the time for a processor, so "
-             "speeds are too low: run it again without other programs",
-            100.0 * waited);
-        return;
-    }
-    if ((path = machine_kept()) == NULL)
+    if (path == NULL)
         return;
     dir = xstrdup(path);
     *strrchr(dir, '/') = '\0';
@@ -362,8 +355,12 @@ calibrate_main(int argc, char **argv)
     note_missing(&m);
     if (dist_world()->rank == 0)
         put_file(&b, &m, pool_size(pool));
-    if (dist_world()->n == 1 && !quick)
-        keep_file(&b, waited);
+    if (waited > BUSY_SHARE)
+        warn("threads waited %.0f %% of the time for a processor, so speeds are "
+             "too low, and are not kept: run it again without other programs",
+            100.0 * waited);
+    else if (dist_world()->n == 1 && !quick)
+        keep_file(&b);
     pool_free(pool);
     dist_end();
     out_put(b.p, b.n);

@@ -44,17 +44,6 @@ put_keys(struct buf *b, const struct job *j, const struct cluster_args *a)
     buf_release(&cell);
 }
 
-/* Say why the prediction may be less exact than those of published runs. */
-static void
-note_reasons(const struct job *j)
-{
-    struct buf b = { 0 };
-
-    if (interval_reasons(&b, j) > 0)
-        note("extrapolates: %s", b.p);
-    buf_release(&b);
-}
-
 /* Say when the run would be done if it started now. */
 static void
 note_end(const struct figures *f)
@@ -135,7 +124,7 @@ print_cluster(const struct cluster_args *a, char **operand, size_t n)
     } else {
         request_shapes(&j, &a->in);
         request_note(&j, &a->in, &r);
-        note_reasons(&j);
+        interval_note(&j);
         if (!several && job_check(&j, &e) < 0)
             die_err(&e);
         if (several)

@@ -1,6 +1,7 @@
 /* Intervals of predictions: see predict.h.  The spread of a machine's
  * published runs is in its file. */
 #include "predict.h"
+#include "base/note.h"
 
 /* If v, a value of `what`, is outside least..most, the values of published
  * runs, append it and add 1 to *n. */
@@ -37,6 +38,16 @@ interval_reasons(struct buf *b, const struct job *j)
         buf_addf(b, "%sproducts in another type than bf16",
             n++ > 0 ? ", " : "");
     return n;
+}
+
+void
+interval_note(const struct job *j)
+{
+    struct buf b = { 0 };
+
+    if (interval_reasons(&b, j) > 0)
+        note("extrapolates: %s", b.p);
+    buf_release(&b);
 }
 
 void

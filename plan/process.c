@@ -85,7 +85,7 @@ open_layout(struct layout *s, const char *path, const struct process *o)
     const size_t number = o->compute != 0 ? sizeof(uint16_t) : sizeof(float);
     struct err e;
 
-    if (shipped_or_file(path, &e) < 0)
+    if (shipped_or_file(path, 0, &e) < 0)
         die_err(&e);
     if (text != NULL && (path == o->in.model || strcmp(path, o->in.model) != 0))
         note("%s: by its built-in sizes (%s)", path,
@@ -277,6 +277,17 @@ add_teacher_process(struct figures *f, const struct layout *t,
 
 /* ---- the whole run (--tokens) ---- */
 
+struct programs
+process_programs(const struct figures *f)
+{
+    const double program = figure_of(f, "memory.program");
+    const double states = figure_sum(f, "teacher.memory.");
+
+    return (struct programs){ .student = figure_of(f, "memory"),
+        .teacher = states > 0.0 ? states + program : 0.0,
+        .stream = program + figure_of(f, "memory.input") };
+}
+
 static void
 add_process_run(struct figures *f, const struct layout *m,
     const struct layout *t, const struct process *o)
@@ -285,7 +296,9 @@ add_process_run(struct figures *f, const struct layout *m,
     const double step = figure_of(f, "time.step");
     const int same = t != NULL && strcasecmp(o->in.model, o->in.teacher) == 0;
     const double fetched = m->fetched + (t != NULL && !same ? t->fetched : 0.0);
+    const struct programs all = process_programs(f);
 
+    figure_add(f, "run.memory", all.student + all.teacher + all.stream);
     figure_add(f, "run.steps", ceil(n / (double)(o->in.rows * o->in.T)));
     if (isfinite(step))
         figure_add(f, "run.hours",

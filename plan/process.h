@@ -54,4 +54,11 @@ void process_predict(struct figures *f, const struct process *o);
 void measure_step(struct figures *f, const struct layout *m,
     const struct layout *t, const struct process *o, struct pool *pool);
 
+/* Bytes of the three programs of a run, from the figures of a prediction.
+ * stream holds two messages, as student does. */
+struct programs {
+    double student, teacher, stream;
+};
+struct programs process_programs(const struct figures *f);
+
 #endif

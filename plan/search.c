@@ -265,6 +265,27 @@ search_fastest(struct job *j, const struct ranges *r)
     free(s.best);
 }
 
+/* Note the keys of the first layout, and what makes it uncertain. */
+static void
+note_first(const struct search *s)
+{
+    const struct job *j = &s->best->j;
+    struct figures f;
+    struct buf b = { 0 };
+    double most;
+
+    put_varied(&b, j);
+    note("%zu layouts were tried; plan cluster takes the first as%s", s->tried,
+        b.p);
+    buf_release(&b);
+    interval_note(j);
+    predict(&f, j);
+    most = figure_of(&f, "likely.memory.high");
+    if (most > 1e9 * j->m.memory_gb)
+        note("the first may not fit: up to %.1f of %.4g GB are likely",
+            1e-9 * most, j->m.memory_gb);
+}
+
 /* Print the layouts for each number of nodes that r names, or for that of *j.
  * Dies if there are none. */
 static void
@@ -274,7 +295,6 @@ print_layouts(struct job *j, const struct ranges *r, size_t room, int format)
     const struct range *nodes = r->v;
     struct table t = { 0 };
     struct buf b = { 0 };
-    size_t tried = 0;
     struct search s;
 
     while (swept != NULL && nodes->key != swept)
@@ -284,19 +304,14 @@ print_layouts(struct job *j, const struct ranges *r, size_t room, int format)
         if (swept != NULL)
             ranges_set(j, r, nodes->n, i);
         s = run_search(*j, r, room);
-        tried += s.tried;
         if (s.n == 0 && t.n == t.ncol &&
             (swept == NULL || i + 1 == nodes->n))
             refuse_search(&s, j);
         if (s.n == 0)
             note("nodes=%.0f: no layout fits", j->nodes);
         add_layouts(&t, &s, swept != NULL, format);
-        if (swept == NULL) {
-            put_varied(&b, &s.best->j);
-            note("%zu layouts were tried; plan cluster takes the first as%s",
-                tried, b.p);
-            buf_clear(&b);
-        }
+        if (swept == NULL)
+            note_first(&s);
         free(s.best);
     }
     table_put(&b, &t, format);

@@ -146,7 +146,7 @@ shape_open(struct shape *s, const char *path, struct err *e)
     json_t *j;
     int r = -1;
 
-    if (shipped_or_file(path, e) < 0)
+    if (shipped_or_file(path, 1, e) < 0)
         return -1;
     if (text == NULL && n > 5 && strcmp(path + n - 5, ".gguf") == 0)
         return shape_from_model(s, path, e);

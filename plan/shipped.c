@@ -39,18 +39,18 @@ shipped_model(const char *name)
     return io_exists(name) ? NULL : shipped_text("models", name);
 }
 
-/* Step through the models that all commands of plan can read.  Set name to that
- * of the first one at or after *f, and *f to the next file.  0: there is no
- * further one. */
+/* Step through the models; sizes 0: those that plan run can read, too, as they
+ * are no files of sizes.  Set name to that of the first one at or after *f, and
+ * *f to the next file.  0: there is no further one. */
 static int
-next_model(char name[64], const struct file **f)
+next_model(char name[64], const struct file **f, int sizes)
 {
     static const char folder[] = "models/";
     const size_t skip = sizeof folder - 1;
 
     for (; (*f)->name != NULL; (*f)++)
         if (strncmp((*f)->name, folder, skip) == 0 &&
-            strstr((*f)->text, "\"model_type\"") != NULL) {
+            (sizes || strstr((*f)->text, "\"model_type\"") != NULL)) {
             snprintf(name, 64, "%.*s",
                 (int)(strlen((*f)->name + skip) - strlen(".json")),
                 (*f)->name + skip);
@@ -64,14 +64,14 @@ next_model(char name[64], const struct file **f)
  * name `text` begins with, such as "SmolLM2-135M-Instruct", or one that is
  * spelt almost the same.  0: there is none. */
 static int
-find_nearest(char nearest[64], const char *text)
+find_nearest(char nearest[64], const char *text, int sizes)
 {
     char *as = xstrdup(text), name[64];
     size_t least = SIZE_MAX;
 
     for (char *p = as; *p != '\0'; p++)
         *p = (char)tolower((unsigned char)*p);
-    for (const struct file *f = files; least > 0 && next_model(name, &f);) {
+    for (const struct file *f = files; least > 0 && next_model(name, &f, sizes);) {
         const int begins = strncmp(as, name, strlen(name)) == 0;
 
         if (begins || near_better(as, name, &least))
@@ -83,7 +83,7 @@ find_nearest(char nearest[64], const char *text)
 }
 
 int
-shipped_or_file(const char *name, struct err *e)
+shipped_or_file(const char *name, int sizes, struct err *e)
 {
     struct buf known = { 0 };
     char model[64];
@@ -94,10 +94,10 @@ shipped_or_file(const char *name, struct err *e)
     if (strchr(name, '/') != NULL)
         return err_set(e, EX_SYS, "%s: there is no such file or folder",
             SHOWN(name));
-    if (find_nearest(model, name))
+    if (find_nearest(model, name, sizes))
         return err_set(e, EX_SYS,
             "%s: there is no such model; did you mean %s?", SHOWN(name), model);
-    for (const struct file *f = files; next_model(model, &f);)
+    for (const struct file *f = files; next_model(model, &f, sizes);)
         buf_addf(&known, "%s%s", known.n > 0 ? ", " : "", model);
     r = err_set(e, EX_SYS,
         "%s: there is no such model: give a directory, a .gguf file, a "

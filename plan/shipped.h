@@ -20,8 +20,8 @@ const char *shipped_about(const char *folder, const char *name);
 double shipped_bytes(const char *model, double parameters);
 /* Check that `name` is a model of plan/models or an existing file or folder.
  * Else -1 and *e (EX_SYS), whose message proposes the nearest name or lists
- * what may be given. */
-int shipped_or_file(const char *name, struct err *e);
+ * what may be given; sizes 0: no models that are files of sizes. */
+int shipped_or_file(const char *name, int sizes, struct err *e);
 /* The JSON of a file of plan/, such as figures.json, which stays unchanged. */
 const json_t *shipped_json(const char *name);
 /* Append the names of all machines: "a100, h100". */

@@ -18,7 +18,7 @@ like 'the first line has the memory of all programs' \
 span='[0-9.]+ (s|min|h|days)'
 range="${span} [(]${span} to ${span}[)]"
 like 'the second line has an estimated time and its range' \
-    "^time    3907 steps of 4 x 64 tokens, training alone, estimated .*: $range( with --compute (amx|avx512bf16), .*; student without .*: $range)?\$" lines
+    "^time    3907 steps of 4 x 64 tokens, with the teacher.s part, estimated .*: $range( with --compute (amx|avx512bf16), .*; student without .*: $range)?\$" lines
 case $(retort doctor 2>/dev/null) in
 *"bfloat16: A"*) faster=like ;; # AMX, AVX512-BF16
 *) faster=unlike ;;
@@ -52,6 +52,22 @@ ok 'plan run answers for a model that is too large' plan run -q -m big.json -j 1
     --tokens 1e6
 like 'the line says how large a student fits' \
     '^memory .*does not fit in [0-9.]+ GB, whatever the options: take a student of about [0-9.]+ billion parameters$' out
+
+# A teacher of 40 blocks of 17 M parameters keeps them for less than 1024 tokens.
+llama heavy.json hidden_size 1024 intermediate_size 4096 num_hidden_layers 40
+ok 'plan run answers for a small batch' plan run -q -m s.json --teacher heavy.json \
+    -j 1 -B 1 -T 512 --tokens 1e6 memory_gb=1.8
+like 'more rows fit, as the teacher then has a block at a time' \
+    '^memory .*does not fit in the 1.8 GB of memory_gb; with stream -B 2: [0-9.]+ GB$' out
+plan run -q -m s.json --teacher heavy.json -j 1 -B 2 -T 512 --tokens 1e6 \
+    memory_gb=1.8 >out 2>err
+like 'with these rows it fits' '^memory .* fits in the 1.8 GB of memory_gb$' out
+cp out text
+plan run -q -m s.json --teacher heavy.json -j 1 -B 2 -T 512 --tokens 1e6 \
+    --format tsv >out 2>err
+equal 'tables have the memory of all programs' \
+    "$(awk -F '\t' '$1 == "run.memory" { printf "%.2f", $2 * 1e-9 }' out)" \
+    "$(sed -n 's/^memory  \([0-9.]*\) GB in all.*/\1/p' text)"
 
 # Of two messages a row takes 4 MB with the states of 60 blocks, 0.1 without; a
 # block has 50 M parameters, which take 16 bytes each, 12 with --moments bf16.

@@ -361,6 +361,12 @@ ok 'a search says what plan cluster takes' plan search -m llama-3.1-70b \
     --machine h100 nodes=4 batch=64 length=4096
 like 'the keys of the first layout have sequence' \
     'plan cluster takes the first as tensor=.* sequence=(yes|no)$' err
+ok 'a search is noted to extrapolate' plan search -m llama-3.1-8b --teacher \
+    llama-3.1-8b --machine h100 batch=512 length=4096 shard=2 micro=2 tensor=4
+like 'its reason is a teacher' 'extrapolates: .*a teacher' err
+status 1 'a search names models that are files of sizes' plan search -m \
+    llama-31-70b --machine h100
+like 'their nearest name is proposed' 'did you mean llama-3.1-70b' err
 
 # --- what is asked for is said
 ok 'formulas are printed as TSV' plan cluster -q -m llama-3.1-70b --machine \
