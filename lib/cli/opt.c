@@ -414,8 +414,9 @@ set_value(const struct opt *o, int as_long, char *v)
     case OPT_K_COUNT:
         if (number_count(v, o->lo, o->hi, o->dst) == 0)
             break;
-        misuse("%s: \"%s\" is not a number from %g to %g, such as 1.5M", name,
-            v, o->lo, o->hi);
+        misuse("%s: \"%s\" is not a number from %g to %g, such as 1.5M or 2G "
+               "(two billion)",
+            name, v, o->lo, o->hi);
     case OPT_K_TIME:
         if (number_time(v, o->lo, o->hi, o->dst) < 0)
             bad_time(o, name, v);
