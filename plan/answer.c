@@ -263,7 +263,7 @@ calibrated_step(const struct process *p, int compute)
 static double
 product_speed(const struct process *p, int compute, int *busy)
 {
-    enum { BUSY_TRIES = 4 }; /* half a second each */
+    enum { BUSY_TRIES = 4 };
     const size_t rows = compute == 0 ? 128 : 512; /* a pass is short */
     const struct clock_shares before = clock_shares();
     struct pool *pool = setup_rank_pool(p->threads);

@@ -356,8 +356,8 @@ calibrate_main(int argc, char **argv)
     if (dist_world()->rank == 0)
         put_file(&b, &m, pool_size(pool));
     if (waited > BUSY_SHARE)
-        warn("threads waited %.0f %% of the time for a processor, so speeds are "
-             "too low, and are not kept: run it again without other programs",
+        warn("threads waited %.0f %% of the time for a processor, so speeds "
+             "are too low, and not kept: run it again without other programs",
             100.0 * waited);
     else if (dist_world()->n == 1 && !quick)
         keep_file(&b);

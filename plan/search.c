@@ -139,16 +139,19 @@ vary_key(struct search *s, struct job *j, size_t k)
     }
 }
 
-/* The figures that a table has for a job. */
-static const char *
-shown_figures(const struct job *j)
+/* Add the figures that a table has for a job; f NULL: their names. */
+static void
+add_shown(struct table *t, const struct job *j, const struct figures *f,
+    int format)
 {
-#define SHOWN_FIGURES                                                     \
-    "memory,full,likely.memory.high,step,speed,mfu,bubble,exposed,likely" \
-    ".step.low,likely.step.high"
-    return !(j->tokens > 0.0) ? SHOWN_FIGURES
-        : j->price > 0.0      ? SHOWN_FIGURES ",run.days,run.cost"
-                              : SHOWN_FIGURES ",run.days";
+    sweep_columns(t,
+        "memory,full,likely.memory.high,step,speed,mfu,bubble,exposed,"
+        "likely.step.low,likely.step.high",
+        f, format);
+    if (j->tokens > 0.0)
+        sweep_columns(t, "run.days", f, format);
+    if (j->tokens > 0.0 && j->price > 0.0)
+        sweep_columns(t, "run.cost", f, format);
 }
 
 /* Add the names of the columns to *t.  nodes: of numbers of nodes, too. */
@@ -159,7 +162,7 @@ begin_layouts(struct table *t, const struct job *j, int nodes)
         table_add(t, "nodes");
     for (size_t k = 0; search_keys[k] != NULL; k++)
         table_add(t, search_keys[k]);
-    sweep_columns(t, shown_figures(j), NULL, 0);
+    add_shown(t, j, NULL, 0);
     t->ncol = t->n;
 }
 
@@ -181,7 +184,7 @@ add_layouts(struct table *t, const struct search *s, int nodes, int format)
             table_add_buf(t, &cell);
         }
         predict(&f, j);
-        sweep_columns(t, shown_figures(j), &f, format);
+        add_shown(t, j, &f, format);
     }
     buf_release(&cell);
 }
@@ -304,8 +307,7 @@ print_layouts(struct job *j, const struct ranges *r, size_t room, int format)
         if (swept != NULL)
             ranges_set(j, r, nodes->n, i);
         s = run_search(*j, r, room);
-        if (s.n == 0 && t.n == t.ncol &&
-            (swept == NULL || i + 1 == nodes->n))
+        if (s.n == 0 && t.n == t.ncol && (swept == NULL || i + 1 == nodes->n))
             refuse_search(&s, j);
         if (s.n == 0)
             note("nodes=%.0f: no layout fits", j->nodes);

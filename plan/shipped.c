@@ -71,7 +71,8 @@ find_nearest(char nearest[64], const char *text, int sizes)
 
     for (char *p = as; *p != '\0'; p++)
         *p = (char)tolower((unsigned char)*p);
-    for (const struct file *f = files; least > 0 && next_model(name, &f, sizes);) {
+    for (const struct file *f = files;
+         least > 0 && next_model(name, &f, sizes);) {
         const int begins = strncmp(as, name, strlen(name)) == 0;
 
         if (begins || near_better(as, name, &least))

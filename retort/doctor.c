@@ -94,10 +94,11 @@ bf16_by(void)
 {
     const char *fastest = kern_fastest();
 
-    return strcmp(fastest, "amx") == 0       ? "AMX"
-        : strcmp(fastest, "avx512bf16") == 0 ? "AVX512-BF16"
-        : cpu_bfmmla()                       ? "BFMMLA"
-                                       : "multiply-adds, no faster than fp32";
+    if (strcmp(fastest, "amx") == 0)
+        return "AMX";
+    if (strcmp(fastest, "avx512bf16") == 0)
+        return "AVX512-BF16";
+    return cpu_bfmmla() ? "BFMMLA" : "multiply-adds, no faster than fp32";
 }
 
 /* Append lines about the processor's kernels.  Returns 0 if only slow ones can

@@ -18,9 +18,9 @@
 #define OPT_COMPUTE(d)                               \
     OPT_ENUM(0, "compute", d, compute_names, "type", \
         "type that the factors of matrix products have")
-#define OPT_COMPUTE_FASTEST(d)                                            \
-    OPT_ENUM(0, "compute", d, compute_names, "type",                      \
-        "type that the factors of matrix products have (default: the "    \
+#define OPT_COMPUTE_FASTEST(d)                                         \
+    OPT_ENUM(0, "compute", d, compute_names, "type",                   \
+        "type that the factors of matrix products have (default: the " \
         "fastest here of amx, avx512bf16 and f32)")
 #define OPT_EXACT(d)                                                           \
     OPT_FLAG(0, "exact", d,                                                    \
