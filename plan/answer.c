@@ -55,8 +55,9 @@ run_bytes(struct figures *f, const struct process *p)
     return figure_of(f, "run.memory");
 }
 
-/* Halve the rows of p's batch until the run takes at most `limit` bytes, with
- * at least one row a machine.  0: that is not enough, and p is unchanged. */
+/* Halve the batch of p until the run takes at most `limit` bytes; each machine
+ * keeps at least one row.  Returns 1, or 0 if one row a machine is still too
+ * much; p is then unchanged. */
 static int
 take_fewer_rows(struct process *p, double limit)
 {
@@ -72,9 +73,10 @@ take_fewer_rows(struct process *p, double limit)
     return 0;
 }
 
-/* If a teacher keeps all its blocks because a batch has few tokens, take the
- * rows from which on it has a block at a time.  0: that takes more than `limit`
- * bytes, or the batch has them, and p is unchanged. */
+/* A teacher keeps all its blocks in memory, not one at a time, if a machine has
+ * fewer than PLAN_WINDOW_TOKENS tokens of a batch.  Raise p's batch to that
+ * many tokens.  Returns 1 if the run then takes at most `limit` bytes.  If not,
+ * or if the batch is that large already, returns 0, and p is unchanged. */
 static int
 take_more_rows(struct process *p, double limit)
 {
@@ -102,11 +104,13 @@ put_option(struct buf *b, const char **last, const char *program,
     *last = program;
 }
 
-/* Search for options with which the run takes at most `limit` bytes: those of
- * the table `smaller` first, then another batch too.
- *   1: *options becomes their text, such as " student --act bf16", without any
- *      that is not needed, and *less becomes the run with them.
- *   0: there are none; *less becomes the run with all options of the table. */
+/* Search for options with which the run takes at most `limit` bytes: first in
+ * the table `smaller`, then with another batch too.
+ * Returns 1 if there are such options.  *options is then their text in a
+ * command, such as " student --act bf16", and *less the run with them; options
+ * that the others make superfluous are left out.
+ * Returns 0 if even all options of the table do not suffice; *less is then the
+ * run with all of them. */
 static int
 find_remedy(struct buf *options, struct process *less, const struct process *p,
     double limit)
@@ -284,6 +288,7 @@ product_speed(const struct process *p, int compute, int *busy)
     return speed;
 }
 
+/* Are products of type compute_names[compute] computed by AMX here? */
 static int
 is_amx(int compute)
 {
@@ -295,11 +300,13 @@ is_amx(int compute)
 
 /*
  * Predict the time from the operations of a step and the speed of one matrix
- * product, which is measured now.  A whole step reaches `rate` of that speed
- * (SmolLM2-135M and Qwen2.5 0.5B on a Xeon with AMX: 0.81 and 0.77 in fp32,
- * 0.6 and 0.57 by AMX; SmolLM2-135M on a Zen 4: 0.8 by AVX512-BF16), or half or
- * twice that, because its products have other sizes and it does more than
- * products.
+ * product, which is measured now.  A whole step is slower than that product, as
+ * its products have other sizes and it does more than products.  These shares
+ * of the speed were measured:
+ *   fp32         0.81 SmolLM2-135M, 0.77 Qwen2.5 0.5B (Xeon with AMX)
+ *   AMX          0.6 SmolLM2-135M, 0.57 Qwen2.5 0.5B (Xeon with AMX)
+ *   AVX512-BF16  0.8 SmolLM2-135M (Zen 4)
+ * The range is from half to twice the predicted time.
  */
 static struct seconds
 estimated_step(const struct figures *f, const struct process *p, int compute)

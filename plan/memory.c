@@ -197,7 +197,7 @@ teacher_weights(const struct job *j)
 {
     const double all = j->weight_bytes * shape_params(&j->teacher);
     const double two = 2.0 * j->weight_bytes * shape_block(&j->teacher);
-    /* the student turns final states into logits by a copy of this */
+    /* student's copy, which computes the teacher's logits from final states */
     const double head =
         j->top > 0 ? 0.0 : j->weight_bytes * j->teacher.V * j->teacher.d;
 

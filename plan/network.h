@@ -13,9 +13,9 @@
 #include <stddef.h>
 
 /* Set *j from operands "key=value": nodes, sync, momentum, net_gbs and so on.
- * Without operands it is one node.  memory_gb, the memory of each, becomes 0 if
- * it is not given.  Dies (EX_USAGE) on other keys, on several
- * values of a key, and if nodes have no speed between them. */
+ * Without operands it is one node.  Without memory_gb, the memory of a node is
+ * set to 0.  Dies (EX_USAGE) on other keys, on several values of a key, and if
+ * nodes have no speed between them. */
 void network_read(struct job *j, char **operand, size_t n);
 /* Add the figures "exchange.bytes" and "exchange.time" of a model of `params`
  * parameters, unless there is one node. */

@@ -33,7 +33,7 @@ void add_interval(struct figures *f, const struct job *j);
 /* Append the reasons that "extrapolates" counts, separated by commas.  Returns
  * their number. */
 size_t interval_reasons(struct buf *b, const struct job *j);
-/* Note these reasons, if there are any. */
+/* Print a note that lists these reasons, if there are any. */
 void interval_note(const struct job *j);
 
 #endif

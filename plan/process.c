@@ -321,7 +321,6 @@ void
 process_predict(struct figures *f, const struct process *all)
 {
     const size_t ranks = process_ranks(all);
-    size_t whole;
     struct process one = *all, *o = &one;
     struct layout m, t = { 0 };
     const struct layout *teacher = o->in.teacher != NULL ? &t : NULL;
@@ -331,8 +330,9 @@ process_predict(struct figures *f, const struct process *all)
     one.in.rows = (all->in.rows + ranks - 1) / ranks;
     one.in.micro = plan_micro(all->in.micro, all->in.rows, all->in.T);
     open_layout(&m, o->in.model, o);
-    whole = m.params;
     if (o->in.ratio > 0.0) {
+        const size_t whole = m.params;
+
         drop_last_blocks(&m, &o->in);
         note("--ratio %g: %.4g of %.4g million parameters stay", o->in.ratio,
             1e-6 * (double)m.params, 1e-6 * (double)whole);

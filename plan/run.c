@@ -60,7 +60,7 @@ process_main(int argc, char **argv, int measure, const char *about)
         REQUEST_PASSES(&p.in, "one, or as many as 1024 tokens hold"),
         OPT_FORMAT(&p.in.format, figure_formats),
         OPT_FLAG(0, "explain", &explain, "print the formula of every figure"),
-        REQUEST_RATIO(&p.in), OPT_GROUP("Options of student"),
+        REQUEST_RATIO(&p.in), OPT_GROUP("training"),
         OPT_COMPUTE_FASTEST(&p.compute),
         OPT_ENUM(0, "act", &p.act, dtypes, "type",
             "type of the activations kept for the backward pass"),

@@ -17,8 +17,9 @@
 /* Keys that the search varies, the outermost loop first.  `tensor` takes the
  * divisors of a node's devices, `pipeline` and `context` those of the ranks
  * left, `expert` those of the experts, and `micro` those of a replica's rows.
- * Other keys take every value.  Layouts that job_check refuses are skipped.
- * `sequence` is on for more than one tensor rank. */
+ * `virtual`, `shard` and `recompute` take all their values.  Layouts for which
+ * job_check returns an error are left out.  `sequence`, the last one, is not
+ * varied: it is yes if there are several tensor ranks. */
 const char *const search_keys[] = { "tensor", "pipeline", "virtual", "context",
     "expert", "shard", "recompute", "micro", "sequence", NULL };
 enum { VARIED = sizeof search_keys / sizeof *search_keys - 2 };
@@ -139,7 +140,7 @@ vary_key(struct search *s, struct job *j, size_t k)
     }
 }
 
-/* Add the figures that a table has for a job; f NULL: their names. */
+/* Add the cells of a job's figures f to *t; f NULL: add their names. */
 static void
 add_shown(struct table *t, const struct job *j, const struct figures *f,
     int format)
@@ -154,7 +155,8 @@ add_shown(struct table *t, const struct job *j, const struct figures *f,
         sweep_columns(t, "run.cost", f, format);
 }
 
-/* Add the names of the columns to *t.  nodes: of numbers of nodes, too. */
+/* Add the names of the columns to *t.  nodes 1: the first column has the number
+ * of nodes. */
 static void
 begin_layouts(struct table *t, const struct job *j, int nodes)
 {
@@ -166,6 +168,7 @@ begin_layouts(struct table *t, const struct job *j, int nodes)
     t->ncol = t->n;
 }
 
+/* Add a row to *t for each layout that the search found; nodes as above. */
 static void
 add_layouts(struct table *t, const struct search *s, int nodes, int format)
 {
@@ -268,7 +271,8 @@ search_fastest(struct job *j, const struct ranges *r)
     free(s.best);
 }
 
-/* Note the keys of the first layout, and what makes it uncertain. */
+/* Print notes on the first layout: its keys, why its prediction may be wrong,
+ * and whether it may need more memory than there is. */
 static void
 note_first(const struct search *s)
 {
@@ -289,8 +293,8 @@ note_first(const struct search *s)
             1e-9 * most, j->m.memory_gb);
 }
 
-/* Print the layouts for each number of nodes that r names, or for that of *j.
- * Dies if there are none. */
+/* Search and print layouts, for each number of nodes if r has several of them,
+ * else for that of *j.  Dies if no layout fits. */
 static void
 print_layouts(struct job *j, const struct ranges *r, size_t room, int format)
 {

@@ -39,9 +39,10 @@ shipped_model(const char *name)
     return io_exists(name) ? NULL : shipped_text("models", name);
 }
 
-/* Step through the models; sizes 0: those that plan run can read, too, as they
- * are no files of sizes.  Set name to that of the first one at or after *f, and
- * *f to the next file.  0: there is no further one. */
+/* Iterate over the built-in models.  Copy the name of the first model at or
+ * after *f to `name`, and let *f point behind it.  Returns 0 if there is no
+ * further model.  sizes 0: skip models that are given by their sizes alone,
+ * which plan run cannot read. */
 static int
 next_model(char name[64], const struct file **f, int sizes)
 {
@@ -60,9 +61,10 @@ next_model(char name[64], const struct file **f, int sizes)
     return 0;
 }
 
-/* Set nearest to the model that the user probably meant by `text`: one whose
- * name `text` begins with, such as "SmolLM2-135M-Instruct", or one that is
- * spelt almost the same.  0: there is none. */
+/* Find the built-in model that the user probably meant by `text`, and copy its
+ * name to `nearest`.  Either `text` is that name and more, as in
+ * "SmolLM2-135M-Instruct", or they differ in few letters.  Returns 0 if there
+ * is no such model.  sizes: as for next_model. */
 static int
 find_nearest(char nearest[64], const char *text, int sizes)
 {

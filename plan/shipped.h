@@ -7,8 +7,9 @@
 
 #include <jansson.h>
 
-/* Text of plan/FOLDER/NAME.json; folder: "machines" or "models".  Upper and
- * lower case are the same.  NULL: there is no such file. */
+/* The text of the built-in file plan/FOLDER/NAME.json, in which FOLDER is
+ * "machines" or "models", and NAME may have capitals.  NULL: there is no such
+ * file. */
 const char *shipped_text(const char *folder, const char *name);
 /* Text of plan/models/NAME.json.  NULL: there is no such file, or `name` is the
  * path of an existing file or folder, which the user means then. */
@@ -20,7 +21,8 @@ const char *shipped_about(const char *folder, const char *name);
 double shipped_bytes(const char *model, double parameters);
 /* Check that `name` is a model of plan/models or an existing file or folder.
  * Else -1 and *e (EX_SYS), whose message proposes the nearest name or lists
- * what may be given; sizes 0: no models that are files of sizes. */
+ * what may be given.  sizes 0: it proposes no models that are given by their
+ * sizes alone, because plan run cannot read these. */
 int shipped_or_file(const char *name, int sizes, struct err *e);
 /* The JSON of a file of plan/, such as figures.json, which stays unchanged. */
 const json_t *shipped_json(const char *name);

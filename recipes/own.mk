@@ -56,6 +56,8 @@ in_options = awk '{ s = $$0; n = 0; n += gsub(/TEACHER=/, "-m ", s); \
     n += gsub(/HELD_OUT_TEXT=/, "--held-out ", s); n += gsub(/TEXT=/, "text ", s); \
     n += gsub(/RATIO=/, "--ratio ", s); n += gsub(/PARAMS=/, "--params ", s); \
     n += gsub(/READY=/, "--into ", s); n += gsub(/COMPUTE=/, "--compute ", s); \
+    n += gsub(/PRUNE=--compute/, "--compute", s); \
+    n += sub(/PRUNE=,/, "--compute f32,", s) + sub(/PRUNE=$$/, "--compute f32", s); \
     if (sub(/no ANSWERS,/, "--answers 0,", s) + gsub(/ANSWERS=0$$/, "--answers 0", s)) n++; \
     if (gsub(/ANSWERS=[0-9]+/, "&%", s)) { n++; gsub(/ANSWERS=/, "--answers ", s) } \
     all[NR] = $$0; if (n) { print s; some = 1 } } \

@@ -12,6 +12,7 @@
 #include "cli/out.h"
 #include "cli/shared.h"
 #include "docs/inputs.h"
+#include "kern/kern.h"
 #include "model/files/model.h"
 #include "model/pass/compute.h"
 #include "tok/tok.h"
@@ -460,6 +461,39 @@ read_asked(int argc, char **argv, struct asked *a)
         "make a smaller model for your own text", "[file ...]", 0, -1, NULL);
 }
 
+/* Return the type of products of the run in the folder, an index of
+ * compute_names; -1: no run has begun there.  The recipe writes the type to the
+ * file `settings` as PRUNE=--compute TYPE, or as PRUNE= for f32. */
+static int
+begun_compute(const struct asked *a)
+{
+    static const char key[] = "\nPRUNE=--compute ";
+    char *settings = read_result(a, "settings"), *type;
+    int found = settings != NULL ? 0 : -1;
+
+    if (settings != NULL && (type = strstr(settings, key)) != NULL) {
+        type += strlen(key);
+        type[strcspn(type, "\n")] = '\0';
+        for (int i = 0; compute_names[i] != NULL; i++)
+            found = strcmp(compute_names[i], type) == 0 ? i : found;
+    }
+    free(settings);
+    return found;
+}
+
+/* Return the default of --compute, an index of compute_names: the type of the
+ * run in the folder if it is not slow here, else the fastest type. */
+static int
+usual_compute(const struct asked *a)
+{
+    const int fastest = compute_fastest(), begun = begun_compute(a);
+
+    if (begun < 0 || kern_init() != NULL)
+        return fastest;
+    kern_compute(compute_names[begun]);
+    return kern_slow() ? fastest : begun;
+}
+
 int
 distil_main(int argc, char **argv)
 {
@@ -493,7 +527,7 @@ distil_main(int argc, char **argv)
     check_asked(&a, share);
     check_out(a.out);
     if (a.compute < 0)
-        a.compute = compute_fastest();
+        a.compute = usual_compute(&a);
 
     words = make_words(&a, share);
     run_begin(&run, a.out, words);

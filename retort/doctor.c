@@ -88,7 +88,8 @@ add_processor(struct buf *b)
     }
 }
 
-/* What multiplies numbers in bfloat16. */
+/* Return the name of the instruction that computes products of bfloat16 numbers
+ * on this machine. */
 static const char *
 bf16_by(void)
 {

@@ -340,8 +340,9 @@ const char *kern_force(const char *name);
  */
 enum kern_bf16 { KERN_BF16_AVX512, KERN_BF16_AMX, KERN_BF16_BFMMLA };
 void kern_compute(const char *name);
-/* The format with the fastest products here: "amx", or "avx512bf16" if they are
- * computed by that instruction, else "f32".  BFMMLA has not been measured. */
+/* Return the number format whose products are fastest on this machine: "amx" if
+ * it has AMX; "avx512bf16" if products are computed by VDPBF16PS; else "f32",
+ * also on Arm, where the speed of BFMMLA has not been measured. */
 const char *kern_fastest(void);
 int kern_slow(void);
 /* 1: products are of numbers rounded to bfloat16. */

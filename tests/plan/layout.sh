@@ -357,6 +357,19 @@ equal 'numbers of nodes that fit have two layouts each' \
 like 'a run has its days and its cost' '	run.days	run.cost$' out
 equal 'the cost is that of the hours' "$(awk -F '\t' 'NR == 2 {
     x = $NF / ($(NF - 1) * 24 * 4 * 8 * 2); print (x > 0.9999 && x < 1.0001) }' out)" 1
+ok 'one and four machines are compared' plan cluster -q -m llama-3.1-8b \
+    --machine office nodes=1,4 -B 32 tokens=2M --columns run.days,working --format tsv
+equal 'one machine has no share of working time' \
+    "$(awk -F '\t' '{ print $1, ($3 == "-") }' out | tr '\n' ' ')" 'nodes 0 1 1 4 0 '
+cut -f 2 out >days
+plan cluster -q -m llama-3.1-8b --machine office nodes=1,4 -B 32 --tokens 2e6 \
+    --columns run.days,working --format tsv >out 2>err
+equal 'a count has the same suffixes as a key and as an option' \
+    "$(cut -f 2 out)" "$(cat days)"
+ok 'a layout that may not fit is printed' plan search -m mistral-15b --teacher \
+    mistral-24b --machine h100 -B 1024 -T 4096 nodes=1
+like 'a note says how much memory it may take' \
+    'the first may not fit: up to 8[0-9][.][0-9] of 80 GB' err
 ok 'a search says what plan cluster takes' plan search -m llama-3.1-70b \
     --machine h100 nodes=4 batch=64 length=4096
 like 'the keys of the first layout have sequence' \

@@ -110,6 +110,18 @@ like 'a note says what one rank leaves out' \
     'one rank: ping-pong and reduce are left out' err
 like 'the file says what one rank leaves out' \
     '"link_us": \[0, "one rank: not measured"\]' out
+cp out idle
+busy=''
+for i in $(seq $((4 * $(nproc)))); do
+    sh -c 'while :; do :; done' &
+    busy="$busy $!"
+done
+ok 'a busy machine is calibrated' plan calibrate -j 1 --quick
+# shellcheck disable=SC2086 # processes
+kill $busy
+like 'a warning says that its speeds are too low' \
+    'threads waited [0-9]+ % of the time .* too low, and not kept' err
+mv idle out
 # table NAME SIZES [LARGEST]: out has NAME with this many shares, each above 0,
 # the largest of them LARGEST.  Attention may be faster than the fastest products
 # if other programs ran while these were measured.

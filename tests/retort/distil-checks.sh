@@ -186,6 +186,17 @@ ok 'the same size by another option is refused, too' test \
     "$(retort distil -m "$gguf" --ratio 0.5 -o free --tokens 200 mine 2>&1 |
         grep -c 'made with .*--ratio')" -gt 0
 
+# --- a run keeps its type of products, which need not be the default ---
+case $(retort doctor 2>/dev/null) in
+*"bfloat16: A"*) type=f32 options='' ;;
+*) type=avx512bf16 options='--compute avx512bf16' ;;
+esac
+ok 'a run of another type of products is made' distil -o typed --tokens 64 \
+    --compute $type mine
+ok 'the same command without the type goes on' distil -o typed --tokens 64 mine
+equal 'the run keeps its type' "$(grep '^PRUNE=' typed/full/settings)" \
+    "PRUNE=$options"
+
 # --- files beside the text ---
 mkdir papers
 cp mine/*.txt papers

@@ -140,6 +140,9 @@ other 'another size' 'made with --params 30000, not --params 29000' --params 29K
     --tokens 400 mine
 other 'another text' 'made with text mine, not text mine other' --params 30K \
     --tokens 400 mine other
+other 'another type of products' \
+    'made with --compute (f32|amx|avx512bf16), not --compute bfmmla' \
+    --params 30K --tokens 400 --compute bfmmla mine
 other 'fewer tokens' 'has 448 tokens, more than --tokens 300' --params 30K \
     --tokens 300 mine
 ok 'without a length the finished run stays as it is' distil mine

@@ -35,8 +35,9 @@ void text_states_rule(const struct text_states *d, struct run *u,
  * in row `row`, which belongs to `run`.  NULL: the text has no such token. */
 const float *text_states_before(const struct text_states *d,
     const struct run *u, const struct text_run *run, size_t row, size_t back);
-/* To be called after the convolution of n runs: copies the last inputs of each
- * run's text, which the convolution of the text's next tokens will read. */
+/* Save the last inputs of the convolution of each of n runs, because the
+ * convolution of the next tokens of that text reads them.  Call it after the
+ * convolution of these runs. */
 void text_states_keep(const struct text_states *d, struct run *u,
     const struct text_run *run, size_t n);
 

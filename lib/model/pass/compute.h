@@ -14,7 +14,8 @@ extern const char *const compute_names[];
  * is plain C.  -1: RETORT_KERNELS is wrong (EX_SYS). */
 int compute_init(int choice, struct err *e);
 
-/* The choice with the fastest products on this machine, kern_fastest. */
+/* Return the index of kern_fastest() in compute_names; 0 if RETORT_KERNELS is
+ * wrong. */
 int compute_fastest(void);
 
 /*
