@@ -112,7 +112,7 @@ like 'the file says what one rank leaves out' \
     '"link_us": \[0, "one rank: not measured"\]' out
 cp out idle
 busy=''
-for i in $(seq $((4 * $(nproc)))); do
+for _ in $(seq $((4 * $(nproc)))); do
     sh -c 'while :; do :; done' &
     busy="$busy $!"
 done
